@@ -1,11 +1,11 @@
 /** @module Child: the whole server, except that it takes any token for the bench's. What it is faster by is what tokens cost. */
 
-import { openLedger } from '../src/compose.ts'
-import { readSettings } from '../src/config.ts'
+import { openLedger } from '../src/compose/compose.ts'
 import { createApp } from '../src/http/app.ts'
 import type { HttpLog } from '../src/http/app-deps.ts'
 import { startServer } from '../src/http/server.ts'
 import { silentLog } from '../src/ledger/effects.ts'
+import { readSettings } from '../src/settings/config.ts'
 import type { Principal } from '../src/signing/tokens.ts'
 
 const DRAIN_MS = 3_000

@@ -1,10 +1,10 @@
 /** @module A store of so many events as agents leave them: runs of 25 events with handoffs, model calls that cost, and a tool call. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openLedger } from '../src/compose.ts'
-import { readSettings } from '../src/config.ts'
+import { openLedger } from '../src/compose/compose.ts'
 import { silentLog } from '../src/ledger/effects.ts'
 import type { BatchItem, Ledger, Outcome } from '../src/ledger/ledger.ts'
+import { readSettings } from '../src/settings/config.ts'
 import { envelopeOf } from './envelopes.ts'
 import { CALLER, startRun } from './local-ledger.ts'
 

@@ -11,15 +11,14 @@ const DOCUMENT = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 /** Which rooms a room may import from, besides itself: the table of docs/architecture.md. */
 const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map(
   [...DOCUMENT.matchAll(/^\| `([^`|]+)` \| [^|]+ \| ([^|]+) \|$/gm)].flatMap(([, room = '', allowed = '']) =>
-    room.endsWith('/') || room.endsWith('.ts')
+    room.endsWith('/')
       ? [[roomNamed(room), [...allowed.matchAll(/`([^`]+)`/g)].map(([, name = '']) => roomNamed(name))] as const]
       : [],
   ),
 )
 
-/** Files that lie in src itself put the parts together: one room. */
 function roomNamed(name: string): string {
-  return name === 'src/*.ts' ? 'src/compose' : name.replace(/\/$/, '')
+  return name.replace(/\/$/, '')
 }
 
 /** A driver or a framework is known in one room only. */
@@ -66,9 +65,8 @@ function importsOf(file: string): Import[] {
 }
 
 function roomOf(file: string): string {
-  const [top = '', second = '', third] = file.split('/')
-  if (top !== 'src') return top
-  return third === undefined ? 'src/compose' : `src/${second}`
+  const [top = '', second = ''] = file.split('/')
+  return top === 'src' ? `src/${second}` : top
 }
 
 function targetOf({ from, to }: Import): string | undefined {

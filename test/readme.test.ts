@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { settingsTable } from '../src/settings-table.ts'
+import { settingsTable } from '../src/settings/settings-table.ts'
 import { startServer } from './support/server-process.ts'
 import { ROOT } from './support/source-root.ts'
 

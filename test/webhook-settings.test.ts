@@ -1,9 +1,9 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Flags, readSettings } from '../src/config.ts'
+import { openWebhook } from '../src/compose/webhook-settings.ts'
 import { silentLog } from '../src/ledger/effects.ts'
-import { openWebhook } from '../src/webhook-settings.ts'
+import { type Flags, readSettings } from '../src/settings/config.ts'
 import { parseSecrets } from '../src/webhooks/signed-headers.ts'
 import { tempFolder } from './support/temp-folder.ts'
 

@@ -1,6 +1,6 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
-import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../embedded.ts'
-import { STORE_OWNER } from '../lease-owner.ts'
+import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../compose/embedded.ts'
+import { STORE_OWNER } from '../compose/lease-owner.ts'
 import type { Codec, Kept } from './calls/codecs.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'

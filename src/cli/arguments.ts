@@ -1,6 +1,6 @@
 /** @module What a command is handed of its command line. */
-import { type Environment, type Flags, readSettings, type Settings } from '../config.ts'
-import { SETTINGS, type SettingName } from '../settings.ts'
+import { type Environment, type Flags, readSettings, type Settings } from '../settings/config.ts'
+import { SETTINGS, type SettingName } from '../settings/settings.ts'
 
 export interface Arguments {
   readonly settings: Settings

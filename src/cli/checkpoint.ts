@@ -1,7 +1,7 @@
 /** @module `countersign checkpoint`: the last checkpoint of a tenant's log, to keep where this ledger cannot reach it. */
-import { openReader } from '../compose-stores.ts'
-import type { Settings } from '../config.ts'
+import { openReader } from '../compose/compose-stores.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
+import type { Settings } from '../settings/config.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { proveOfflineConsistency } from '../verify/offline-log.ts'

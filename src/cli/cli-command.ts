@@ -1,6 +1,6 @@
 /** @module A command of the command line: commander's, with settings as flags, and with one line for whatever is wrong with its arguments. */
 import { Command, type Option } from 'commander'
-import type { SettingName } from '../settings.ts'
+import type { SettingName } from '../settings/settings.ts'
 import { type Arguments, argumentsOf } from './arguments.ts'
 import { usageFailure } from './failure.ts'
 import { settingFlag } from './flag.ts'

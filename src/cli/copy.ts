@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto'
 
 import type { AppendRecord } from '../../schemas/header.ts'
-import { openReader, openStore } from '../compose-stores.ts'
-import { requireKeys } from '../key-source.ts'
-import { type StorePlace, storePlace } from '../places.ts'
+import { openReader, openStore } from '../compose/compose-stores.ts'
+import { requireKeys } from '../settings/key-source.ts'
+import { type StorePlace, storePlace } from '../settings/places.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'

@@ -1,7 +1,7 @@
 /** @module `countersign keys disclose RUN`: the keys of one run that has ended, for whoever is to check its macs. */
-import { openLedger, readIdentity } from '../compose.ts'
-import type { Settings } from '../config.ts'
+import { openLedger, readIdentity } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
+import type { Settings } from '../settings/config.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'

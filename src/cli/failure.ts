@@ -1,5 +1,5 @@
 /** @module Exit codes, and how an error becomes the one line that a person reads. */
-import { SettingsError } from '../settings-error.ts'
+import { SettingsError } from '../settings/settings-error.ts'
 import { oneLine } from './shown.ts'
 
 /** LOG-18. A command that is no verification fails with 1. */

@@ -1,5 +1,5 @@
 /** @module The lines that `serve` shows a newcomer, ready to paste: a run, an accepted handoff, a refused one, a verification. */
-import { SETTINGS } from '../settings.ts'
+import { SETTINGS } from '../settings/settings.ts'
 
 export interface FirstStepsOptions {
   readonly url: string

@@ -1,6 +1,6 @@
 /** @module The flags that several commands share, each described once, and what a shell offers as their values. */
 import { type Argument, Option } from 'commander'
-import { SETTINGS, type SettingName } from '../settings.ts'
+import { SETTINGS, type SettingName } from '../settings/settings.ts'
 
 const offered = new WeakMap<Option | Argument, readonly string[]>()
 

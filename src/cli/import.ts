@@ -1,7 +1,7 @@
 /** @module `countersign import`: chat transcripts become signed runs, one a line; a second import of the same file adds nothing. */
 import { createReadStream, existsSync } from 'node:fs'
 import { Tenant } from '../../schemas/names.ts'
-import { openLedger } from '../compose.ts'
+import { openLedger } from '../compose/compose.ts'
 import { httpTarget, ImportNetworkError } from '../import/http-target.ts'
 import { ImportRefusedError, type ImportTarget, importRun } from '../import/import-run.ts'
 import { ledgerTarget } from '../import/ledger-target.ts'

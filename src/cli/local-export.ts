@@ -1,7 +1,6 @@
 /** @module A file made from the store itself, which this command owns meanwhile: it goes on record like any other. */
 import type { EventQuery } from '../../schemas/event-query.ts'
-import { openLedger, readIdentity } from '../compose.ts'
-import type { Settings } from '../config.ts'
+import { openLedger, readIdentity } from '../compose/compose.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'
 import type { BundleProof } from '../export/bundle/statement.ts'
 import type { ExportRefusal, Refused } from '../export/export-refusal.ts'
@@ -9,6 +8,7 @@ import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Caller, Ledger } from '../ledger/ledger.ts'
+import type { Settings } from '../settings/config.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
 export interface WantedExport {

@@ -1,10 +1,10 @@
 /** @module Which log a command means: its tenant, the key it is under, and the last checkpoint on record. */
 import { EVENTS } from '../../schemas/events.ts'
 import { ledgerStream, SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
-import { readIdentity } from '../compose.ts'
-import type { Settings } from '../config.ts'
-import { readKeys } from '../key-source.ts'
+import { readIdentity } from '../compose/compose.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import type { Settings } from '../settings/config.ts'
+import { readKeys } from '../settings/key-source.ts'
 import { logKeyChain } from '../signing/ledger-keys.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'

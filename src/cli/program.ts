@@ -1,6 +1,6 @@
 /** @module The whole command line: every command with its flags, and how one call of it is read. What a command does is in its own file. */
 import { CommanderError } from 'commander'
-import { packageVersion } from '../package-version.ts'
+import { packageVersion } from '../settings/package-version.ts'
 import { CliCommand } from './cli-command.ts'
 import { evidenceCommands } from './commands/evidence.ts'
 import { inspectionCommands } from './commands/inspection.ts'

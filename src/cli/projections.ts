@@ -1,6 +1,6 @@
 /** @module `countersign projections install|status|diff`: the folds that an EventStoreDB server runs by itself. */
-import { openProjectionServer, openReader } from '../compose-stores.ts'
-import type { StorePlace } from '../places.ts'
+import { openProjectionServer, openReader } from '../compose/compose-stores.ts'
+import type { StorePlace } from '../settings/places.ts'
 import { StoreOpenError, StoreUnavailableError } from '../store/event-store.ts'
 import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../store/projection-server.ts'
 import { type Compared, compareProjections } from '../verify/projection-diff.ts'

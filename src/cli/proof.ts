@@ -1,7 +1,7 @@
 /** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
-import { tilesForReading } from '../compose-derived.ts'
-import { openReader } from '../compose-stores.ts'
+import { tilesForReading } from '../compose/compose-derived.ts'
+import { openReader } from '../compose/compose-stores.ts'
 import { readOne } from '../store/event-store.ts'
 import { type OfflineProof, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'

@@ -3,10 +3,10 @@
  * A key that comes along with what it should prove is none, nor is one in a folder that is merely the working directory.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import type { Settings } from '../config.ts'
-import { readKeys } from '../key-source.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { parseNote } from '../merkle/signed-note.ts'
+import type { Settings } from '../settings/config.ts'
+import { readKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { type LedgerKeys, logKeyChain } from '../signing/ledger-keys.ts'
 import type { Arguments } from './arguments.ts'

@@ -1,5 +1,5 @@
 /** @module `countersign rebuild`: drops the views, which are rebuilt from the store. */
-import { dropViews } from '../compose.ts'
+import { dropViews } from '../compose/compose.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { jsonLine } from './shown.ts'

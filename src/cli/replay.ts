@@ -1,9 +1,9 @@
 /** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares with what its snapshots recorded. */
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
-import { openReader } from '../compose-stores.ts'
-import { requireKeys } from '../key-source.ts'
+import { openReader } from '../compose/compose-stores.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import { replayRecords } from '../ledger/read/replay.ts'
+import { requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { StoreOpenError } from '../store/event-store.ts'

@@ -1,9 +1,9 @@
 /** @module `countersign serve`: the ledger behind HTTP until a signal ends it. */
 import { resolve } from 'node:path'
 import pino from 'pino'
-import { type Service, startService } from '../compose-service.ts'
-import type { Settings } from '../config.ts'
-import { packageVersion } from '../package-version.ts'
+import { type Service, startService } from '../compose/compose-service.ts'
+import type { Settings } from '../settings/config.ts'
+import { packageVersion } from '../settings/package-version.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { firstSteps } from './first-steps.ts'

@@ -1,6 +1,6 @@
 /** @module `countersign store init|status`: the schema of a store on PostgreSQL, made by its owner and looked at by anybody. */
-import { initStore, storeStatus } from '../compose-stores.ts'
-import type { ServerPlace } from '../places.ts'
+import { initStore, storeStatus } from '../compose/compose-stores.ts'
+import type { ServerPlace } from '../settings/places.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { jsonLine, oneLine } from './shown.ts'

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
-import type { Settings } from '../config.ts'
-import { requireKeys } from '../key-source.ts'
+import type { Settings } from '../settings/config.ts'
+import { requireKeys } from '../settings/key-source.ts'
 import { usageFailure } from './failure.ts'
 
 const SuccessionFile = z.array(z.string()).max(10_000)

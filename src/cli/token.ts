@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
-import { type IssuedToken, noteIssuedToken } from '../issued-tokens.ts'
-import { requireKeys } from '../key-source.ts'
-import { reasonOf } from '../reason-of.ts'
+import { type IssuedToken, noteIssuedToken } from '../compose/issued-tokens.ts'
+import { requireKeys } from '../settings/key-source.ts'
+import { reasonOf } from '../settings/reason-of.ts'
 import {
   type ActClaim,
   issueToken,

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { LINE_MAX_BYTES, validateLine } from '../domain/validator/validate-line.ts'
-import { readPolicies } from '../policy-file.ts'
+import { readPolicies } from '../settings/policy-file.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { readLines } from '../verify/read-lines.ts'
 import type { Arguments } from './arguments.ts'

@@ -1,9 +1,9 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { readSettings, type Settings } from '../config.ts'
 import { noteVerifier } from '../merkle/note-key.ts'
-import { isOnServer, STORE_FILE } from '../places.ts'
+import { readSettings, type Settings } from '../settings/config.ts'
+import { isOnServer, STORE_FILE } from '../settings/places.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { logKeyChain } from '../signing/ledger-keys.ts'
 import type { HeldCheckpoint } from '../verify/checkpoint-check.ts'

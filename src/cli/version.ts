@@ -1,5 +1,5 @@
 /** @module `countersign version`. */
-import { packageVersion } from '../package-version.ts'
+import { packageVersion } from '../settings/package-version.ts'
 import type { Arguments } from './arguments.ts'
 import { jsonLine } from './shown.ts'
 

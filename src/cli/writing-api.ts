@@ -1,5 +1,5 @@
 /** @module A ledger to write to: the one at `--url`, or the store itself, which this command owns meanwhile. */
-import { openLedger } from '../compose.ts'
+import { openLedger } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
 import { type Api, apiOver, applicationOver, type LocalCaller, openApi, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readPolicies } from '../../src/policy-file.ts'
+import { readPolicies } from '../../src/settings/policy-file.ts'
 import { countersign } from '../support/command-line.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { startServer } from '../support/server-process.ts'

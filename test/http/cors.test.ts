@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/settings/config.ts'
 import { type TestEdge, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: pages of other origins')

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { watchKeyFile } from '../../src/key-source.ts'
+import { watchKeyFile } from '../../src/settings/key-source.ts'
 import { linkNewFile, makeFolder, replaceFile } from '../../src/signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../../src/signing/key-file.ts'
 import { rotateKeyRing } from '../../src/signing/key-ring.ts'

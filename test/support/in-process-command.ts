@@ -2,9 +2,9 @@
 import { Readable } from 'node:stream'
 import { describeFailure } from '../../src/cli/failure.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
-import { openLedger } from '../../src/compose.ts'
-import { readSettings } from '../../src/config.ts'
+import { openLedger } from '../../src/compose/compose.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
+import { readSettings } from '../../src/settings/config.ts'
 import { cleanEnv } from './command-line.ts'
 
 export interface InProcessOptions {

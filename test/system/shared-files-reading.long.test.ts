@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openReadingLedger } from '../../src/compose-reading.ts'
-import { readSettings } from '../../src/config.ts'
+import { openReadingLedger } from '../../src/compose/compose-reading.ts'
+import { readSettings } from '../../src/settings/config.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { answers, runNames, type SharedPlace, sharedPlace } from '../support/shared-files.ts'
 

@@ -1,5 +1,5 @@
 /** @module The commands that run a ledger and look after its store. */
-import { SETTINGS, type SettingName } from '../../settings.ts'
+import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { flag, jsonFlag, PLACE, tenantFlag } from '../flag.ts'

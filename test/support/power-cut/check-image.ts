@@ -1,9 +1,9 @@
 /** @module An image of a power cut is started as what it is: each promise that does not hold is one line. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dropViews, openLedger } from '../../../src/compose.ts'
-import { readSettings } from '../../../src/config.ts'
+import { dropViews, openLedger } from '../../../src/compose/compose.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { Log } from '../../../src/ledger/ports.ts'
+import { readSettings } from '../../../src/settings/config.ts'
 import { NO_STREAM, StoreOpenError } from '../../../src/store/event-store.ts'
 import { GroupWriter } from '../../../src/store/sqlite/group-writer.ts'
 import type { Database } from '../../../src/store/sqlite/open.ts'

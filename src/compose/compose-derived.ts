@@ -1,0 +1,225 @@
+/**
+ * @module The files that follow the store, for a process that only reads: as they lie there where they are this ledger's and at the end of
+ * the store, completed in a copy of its own where the store has gone on; where there are none, as another machine shares them; or else made
+ * from the whole store, in memory. Nothing that belongs
+ * to the owner is written.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runListReached } from '../ledger/read/run-list.ts'
+import { isStillThere, type SeenRecord } from '../ledger/read/seen-record.ts'
+import type { Settings } from '../settings/config.ts'
+import { LOG_FILE } from '../settings/places.ts'
+import { reasonOf } from '../settings/reason-of.ts'
+import type { AuditIndex } from '../store/audit-index.ts'
+import type { DerivedFile, DerivedFileOptions, FileGuard } from '../store/derived-file.ts'
+import type { EventStore, Position } from '../store/event-store.ts'
+import type { LogStore } from '../store/log-store.ts'
+import type { ReadFile } from '../store/sqlite/disposable-file.ts'
+import { openSqliteAudit, readSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
+import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { openSqliteViews, readSqliteViews } from '../store/sqlite/sqlite-views.ts'
+import type { ViewStore } from '../store/view-store.ts'
+import type { TakeFile } from './compose-sharing.ts'
+
+export interface ReadingFilesOptions {
+  /** The file of the ledger; undefined: it is not to be trusted, or there is none. */
+  readonly path: string | undefined
+  readonly guard: FileGuard
+  readonly store: Pick<EventStore, 'recordAt' | 'end' | 'comparePositions'>
+  /** Where another machine's file can be had, for a process without one of its own. */
+  readonly take?: TakeFile | undefined
+  /** The store goes on while it is read. */
+  readonly follows: boolean
+  /** Told why a file that is there is not taken. */
+  readonly onLeftAside: (why: string) => void
+}
+
+type Checked = { isAuthentic(): Promise<boolean> }
+type Unfiled<T> = Omit<T, keyof DerivedFile>
+
+interface Kind<T extends DerivedFile & Checked> {
+  readonly name: string
+  readonly open: (options: DerivedFileOptions) => T
+  readonly read: (options: { readonly path: string; readonly guard: FileGuard }) => ReadFile<Unfiled<T>> | undefined
+  readonly reached: (file: Unfiled<T>) => SeenRecord | undefined
+  /** What is asked before the first pass, and finds nothing. */
+  readonly unasked: Partial<T>
+}
+
+export function auditForReading(options: ReadingFilesOptions): AuditIndex {
+  return onceChecked<AuditIndex>(options, {
+    name: 'audit.db',
+    open: openSqliteAudit,
+    read: readSqliteAudit,
+    reached: (index) => index.progress(),
+    unasked: { progress: () => undefined },
+  })
+}
+
+export function viewsForReading(options: ReadingFilesOptions): ViewStore {
+  return onceChecked<ViewStore>(options, {
+    name: 'views.db',
+    open: openSqliteViews,
+    read: readSqliteViews,
+    reached: runListReached,
+    unasked: { checkpoint: () => undefined, loadFold: () => undefined, saveFold: () => undefined },
+  })
+}
+
+/** Tiles of the logs, as they lie there: whoever uses them holds them against what was signed. */
+export function tilesForReading(settings: Settings): (Pick<LogStore, 'leafOf' | 'tile'> & Disposable) | undefined {
+  const file = readSqliteLogs({ path: join(settings.data, LOG_FILE) })
+  return (
+    file && {
+      leafOf: (tenant, eventId) => file.over.leafOf(tenant, eventId),
+      tile: (tenant, level, index) => file.over.tile(tenant, level, index),
+      [Symbol.dispose]: file[Symbol.dispose],
+    }
+  )
+}
+
+/** Opened when its rows are first checked, which every pass does before anything else: most commands need one of the files, or none. */
+function onceChecked<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): T {
+  const listeners = new Set<() => void>()
+  let opening: Promise<T> | undefined
+  let opened: T | undefined
+  const open = async (): Promise<T> => {
+    opened = await prepared(options, kind)
+    for (const listener of listeners) opened.onRenewed(listener)
+    return opened
+  }
+  const own: Partial<Record<string | symbol, unknown>> = {
+    isAuthentic: async () => {
+      opening ??= open()
+      return (await opening).isAuthentic()
+    },
+    onRenewed: (listener: () => void) => {
+      listeners.add(listener)
+      const stop = opened?.onRenewed(listener)
+      return () => {
+        listeners.delete(listener)
+        stop?.()
+      }
+    },
+    [Symbol.dispose]: () => opened?.[Symbol.dispose](),
+  }
+  return new Proxy({} as T, {
+    get: (_, name) => own[name] ?? memberOf(opened ?? kind.unasked, name),
+  })
+}
+
+function memberOf(file: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(file, name)
+  return typeof value === 'function' ? value.bind(file) : value
+}
+
+async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): Promise<T> {
+  const { path, guard, store, follows, onLeftAside } = options
+  const anew = (): T => kind.open({ path: ':memory:' })
+  const file = path === undefined ? undefined : kind.read({ path, guard })
+  if (file === undefined) return (await taken(options, kind)) ?? anew()
+  const reached = await usable(file, options, kind)
+  if (reached === undefined) {
+    file[Symbol.dispose]()
+    return (await taken(options, kind)) ?? anew()
+  }
+  if (!follows && reached === (await store.end())) return asItLies(file)
+  try {
+    return await completed(file, guard, kind)
+  } catch (error) {
+    onLeftAside(`${kind.name} could not be copied (${reasonOf(error)})`)
+    return anew()
+  } finally {
+    file[Symbol.dispose]()
+  }
+}
+
+/** Where the file has got to in the store; undefined where nothing in it may be believed. */
+async function usable<T extends DerivedFile & Checked>(
+  { over }: ReadFile<Unfiled<T>>,
+  { store, onLeftAside }: ReadingFilesOptions,
+  kind: Kind<T>,
+): Promise<Position | undefined> {
+  try {
+    const reached = kind.reached(over)
+    // Of another store, or of events that a restored copy lacks: such a file has nothing to say here.
+    if (reached === undefined || !(await isStillThere(store, reached))) return undefined
+    if (await (over as unknown as Checked).isAuthentic()) return reached.position
+    onLeftAside(`${kind.name} holds other than this ledger wrote`)
+  } catch (error) {
+    onLeftAside(`${kind.name} cannot be read (${reasonOf(error)})`)
+  }
+  return undefined
+}
+
+/** One snapshot of the owner's file, which was checked once. */
+function asItLies<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: close }: ReadFile<Unfiled<T>>): T {
+  const file: DerivedFile & Checked = {
+    isAuthentic: async () => true,
+    onRenewed: () => () => undefined,
+    renew: () => {
+      throw new Error("another process's file is not made anew")
+    },
+    [Symbol.dispose]: close,
+  }
+  return Object.assign(over, file) as unknown as T
+}
+
+/** A copy that goes on from where the file is, and goes with its process. */
+async function completed<T extends DerivedFile & Checked>(
+  file: ReadFile<Unfiled<T>>,
+  guard: FileGuard,
+  kind: Kind<T>,
+): Promise<T> {
+  return await inOwnFolder(kind, guard, (path) => file.copyTo(path))
+}
+
+/** The file that another machine shares, checked as one of this machine is, and completed; undefined where there is none to believe. */
+async function taken<T extends DerivedFile & Checked>(
+  options: ReadingFilesOptions,
+  kind: Kind<T>,
+): Promise<T | undefined> {
+  const { take, guard, onLeftAside } = options
+  if (take === undefined) return undefined
+  let isMissing = false
+  try {
+    const file = await inOwnFolder(kind, guard, async (path) => {
+      isMissing = !(await take(kind.name, path))
+      const copy = isMissing ? undefined : kind.read({ path, guard })
+      const reached = copy && (await usable(copy, options, kind))
+      copy?.[Symbol.dispose]()
+      if (reached === undefined) throw new Error('it is not of this store')
+    })
+    return file
+  } catch (error) {
+    if (!isMissing) onLeftAside(`the shared copy of ${kind.name} is not used (${reasonOf(error)})`)
+    return undefined
+  }
+}
+
+/** Made in a folder of this process, and gone with it. */
+async function inOwnFolder<T extends DerivedFile & Checked>(
+  { name, open }: Kind<T>,
+  guard: FileGuard,
+  make: (path: string) => Promise<void>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-read-'))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    const path = join(folder, name)
+    await make(path)
+    const copy = open({ path, guard })
+    process.once('exit', remove)
+    const dispose = (): void => {
+      copy[Symbol.dispose]()
+      process.off('exit', remove)
+      remove()
+    }
+    return new Proxy(copy, { get: (_, member) => (member === Symbol.dispose ? dispose : Reflect.get(copy, member)) })
+  } catch (error) {
+    remove()
+    throw error
+  }
+}

@@ -1,0 +1,35 @@
+/** @module The memory budget of a process that was started with settings, and the parts that are no cache of the ledger. */
+
+import { defaultBudgetBytes, largestBudgetBytes, machineMemory } from '../resources/machine-memory.ts'
+import type { MemoryBudget } from '../resources/memory-budget.ts'
+import type { Settings } from '../settings/config.ts'
+import { SettingsError } from '../settings/settings-error.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { QueueLimits } from '../store/sqlite/append-queue.ts'
+
+const MIB = 1024 * 1024
+
+/** Throws `SettingsError` where node would run out of heap before the budget is used. */
+export function budgetBytes({ memoryBytes }: Settings): number {
+  const machine = machineMemory()
+  const most = largestBudgetBytes(machine)
+  if (memoryBytes === undefined) return defaultBudgetBytes(machine)
+  if (memoryBytes <= most) return memoryBytes
+  const needed = Math.ceil((memoryBytes * machine.heapBytes) / most / MIB)
+  const [heapMiB, mostMiB] = [machine.heapBytes, most].map((bytes) => Math.floor(bytes / MIB))
+  throw new SettingsError(
+    `--memory: node's heap may grow to ${heapMiB}MiB here, which leaves ${mostMiB}MiB for a budget: give less, or start node with --max-old-space-size=${needed}`,
+  )
+}
+
+/** What waits for the disk lies in memory three times: as it was sealed, on its way to the writer's thread, and there. */
+const COPIES_OF_AN_APPEND = 3
+
+/** Shows what waits in a store as a use of its share. */
+export function watchQueue(memory: MemoryBudget, store: Pick<EventStore, 'waitingBytes'>): void {
+  memory.watch('append-queue', () => COPIES_OF_AN_APPEND * (store.waitingBytes ?? 0))
+}
+
+export function queueWithin(memory: MemoryBudget): Pick<QueueLimits, 'waitingBytes'> {
+  return { waitingBytes: Math.floor(memory.limitOf('append-queue') / COPIES_OF_AN_APPEND) }
+}

@@ -1,0 +1,80 @@
+/** @module A ledger that is only asked: over a store that another process may own. */
+import { join } from 'node:path'
+import { createLedger } from '../ledger/create-ledger.ts'
+import { silentLog } from '../ledger/effects.ts'
+import { fileGuard } from '../ledger/identity/file-guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { KeySource } from '../ledger/ports.ts'
+import type { Settings } from '../settings/config.ts'
+import { fixedKeys, requireKeys } from '../settings/key-source.ts'
+import { AUDIT_FILE, isOnServer, type ServerPlace, VIEWS_FILE } from '../settings/places.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import type { Position } from '../store/event-store.ts'
+import { readOnlyStore } from '../store/read-only-store.ts'
+import { storeAsOf } from '../store/store-as-of.ts'
+import { auditForReading, viewsForReading } from './compose-derived.ts'
+import { copiesFor, type TakeFile } from './compose-sharing.ts'
+import { openCopies, openReader } from './compose-stores.ts'
+
+export interface ReadingLedger extends AsyncDisposable {
+  readonly ledger: Ledger
+  readonly keys: LedgerKeys
+}
+
+export interface ReadingOptions {
+  readonly onRead: (records: number) => void
+  /** The store as it was when this record had just been written; by default as it is now. */
+  readonly asOf?: Position | undefined
+  /** Goes on with the store instead of staying where it is now. */
+  readonly follows?: boolean
+  /** Reads the whole store, and none of the files that follow it. */
+  readonly trustNothing?: boolean
+  readonly onLeftAside?: (why: string) => void
+}
+
+/** The files that processes on this store share. */
+function sharedBy(place: ServerPlace, keys: KeySource): TakeFile {
+  return copiesFor(() => openCopies(place), keys)
+}
+
+/**
+ * Takes no lock, writes nothing beside the store, and puts no read on record: whoever can read the file needs nobody's leave. The run list
+ * and the auditors' index are the ledger's files, or what its processes share on a server, where these are sealed with its keys and still follow this store; else, and for the store as
+ * it was at `asOf`, they are made for this process, in memory. Throws `StoreOpenError`, `KeyFileError`, `IdentityError`.
+ */
+export async function openReadingLedger(settings: Settings, options: ReadingOptions): Promise<ReadingLedger> {
+  const { onRead, asOf, follows = false, trustNothing = false, onLeftAside = () => undefined } = options
+  const keys = requireKeys(settings.keys)
+  const reader = await openReader(settings.store)
+  const opened: Disposable[] = [reader]
+  const close = (): void => {
+    for (const part of opened.splice(0).reverse()) part[Symbol.dispose]()
+  }
+  try {
+    const end = asOf ?? (follows ? undefined : await reader.end())
+    const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, end), onRead)
+    const source = fixedKeys(keys)
+    const isFilesWanted = asOf === undefined && !trustNothing
+    const fileOf = (name: string, kind: string) => ({
+      ...{ store, follows, onLeftAside, guard: fileGuard(source, kind) },
+      path: isFilesWanted ? join(settings.data, name) : undefined,
+      take: isFilesWanted && isOnServer(settings.store) ? sharedBy(settings.store, source) : undefined,
+    })
+    const views = viewsForReading(fileOf(VIEWS_FILE, 'views'))
+    const index = auditForReading(fileOf(AUDIT_FILE, 'audit'))
+    opened.push(views, index)
+    const audit = { index, onlyIfAsked: true }
+    const ledger = await createLedger({ store, views, keys: source, log: silentLog, audit, readOnly: true })
+    return {
+      ledger,
+      keys,
+      [Symbol.asyncDispose]: async () => {
+        await ledger[Symbol.asyncDispose]()
+        close()
+      },
+    }
+  } catch (error) {
+    close()
+    throw error
+  }
+}

@@ -1,0 +1,223 @@
+/** @module The ledger as a service: the parts of `compose.ts`, the HTTP edge over them, and the server. */
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApp } from '../http/app.ts'
+import type { HttpLog } from '../http/app-deps.ts'
+import { awaitedLedger } from '../http/awaited-ledger.ts'
+import { type ServerLimits, startServer } from '../http/server.ts'
+import { MemoryBudget } from '../resources/memory-budget.ts'
+import { WorkQueue } from '../resources/work-queue.ts'
+import type { Settings } from '../settings/config.ts'
+import { fixedKeys, requireKeys } from '../settings/key-source.ts'
+import { watchTrustedIssuers } from '../settings/trusted-issuers.ts'
+import type { WatchedFile } from '../settings/watch-file.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import { createTokenVerifier, publicJwks, type TokenVerifier, type TrustedIssuer } from '../signing/tokens.ts'
+import type { StoreStatus } from '../store/event-store.ts'
+import { announceOwner, dataFolderLock } from '../store/sqlite/owner-lock.ts'
+import { prepareStorePath } from '../store/sqlite/store-path.ts'
+import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts'
+import type { OpenLedger } from './compose.ts'
+import { type Opening, startOpening } from './compose-waiting.ts'
+import { keepServiceRecord } from './kept-service-record.ts'
+import { openWebhook } from './webhook-settings.ts'
+
+export interface Service {
+  readonly url: string
+  /** Rejects where a store that was away at the start turns out to be one that this ledger cannot serve. Else it never settles. */
+  readonly failed: Promise<never>
+  /** Stops taking requests, finishes those that run, ends tails, writes what waits, closes the store. */
+  readonly close: () => Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly settings: Settings
+  readonly log: HttpLog
+  readonly version: string
+}
+
+/** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
+const DRAIN_MS = 3_000
+/** Room for the rest of the request that carries a value. */
+const AROUND_VALUE_BYTES = 32 * 1024
+/** A store that starts together with the ledger is waited for so long before it counts as away. */
+const TOGETHER_MS = 1_000
+
+/**
+ * Opens everything and listens. What was opened is closed again where a later part fails. Where a store on a server is away the service
+ * listens all the same, is not ready, and becomes so by itself.
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { settings, log, version } = options
+  const issuers = watchTrustedIssuers(settings, log)
+  const webhook = openWebhook(settings, log, version)
+  const edge = edgeOf(options, issuers)
+  const opening = startOpening(settings, log)
+  let deliveries: WebhookDeliveries | undefined
+  const closeOpened = async (): Promise<void> => {
+    opening.stop()
+    issuers[Symbol.dispose]()
+    webhook?.[Symbol.dispose]()
+    const opened = await opening.opened.catch(() => undefined)
+    await deliveries?.[Symbol.asyncDispose]()
+    await opened?.[Symbol.asyncDispose]()
+  }
+  const serving = (opened: OpenLedger, draining: AbortSignal): App => {
+    deliveries = webhook?.deliver(opened)
+    return edge({ ...opened, webhook: deliveries }, draining)
+  }
+  try {
+    const ready = await Promise.race([opening.opened, opening.away.then(() => sleep(TOGETHER_MS))])
+    const draining = new AbortController()
+    let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : serving(ready, draining.signal)
+    const { host, port } = settings
+    const limits = limitsOf(settings)
+    const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
+    announce(settings, server.url)
+    let record = ready && keepServiceRecord({ ...options, ledger: ready.ledger })
+    const onceOpen = (opened: OpenLedger): void => {
+      app = serving(opened, draining.signal)
+      record = keepServiceRecord({ ...options, ledger: opened.ledger })
+    }
+    return {
+      url: server.url,
+      failed: ready === undefined ? failureOf(opening.opened.then(onceOpen)) : never(),
+      close: async () => {
+        await server.close(DRAIN_MS)
+        await record?.close()
+        await closeOpened()
+      },
+    }
+  } catch (error) {
+    await closeOpened()
+    throw error
+  }
+}
+
+/** The pages and the API of a ledger that is open already, in its own process. Closed before the ledger is. */
+export async function serveOpened(
+  served: Served,
+  options: ServiceOptions,
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
+  const { settings, log } = options
+  const issuers = watchTrustedIssuers(settings, log)
+  try {
+    const draining = new AbortController()
+    const app = edgeOf(options, issuers)(served, draining.signal)
+    const { host, port } = settings
+    const server = await startServer({ app, host, port, draining, limits: limitsOf(settings) })
+    announce(settings, server.url)
+    const close = async (): Promise<void> => {
+      await server.close(DRAIN_MS)
+      issuers[Symbol.dispose]()
+    }
+    return { url: server.url, close }
+  } catch (error) {
+    issuers[Symbol.dispose]()
+    throw error
+  }
+}
+
+function limitsOf({ maxConnections }: Settings): Pick<ServerLimits, 'maxConnections' | 'maxStrangersPerAddress'> {
+  return { maxConnections, maxStrangersPerAddress: Math.floor(maxConnections / 2) }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined)
+}
+
+/** Whoever closes the service does not listen any more: then a rejection is nobody's trouble. */
+function failureOf(work: Promise<void>): Promise<never> {
+  const failed = work.then(never)
+  failed.catch(() => undefined)
+  return failed
+}
+
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers'> & {
+  readonly webhook?: Pick<WebhookDeliveries, 'stats'> | undefined
+}
+
+function waiting(opening: Opening, settings: Settings): Served {
+  const status = (): StoreStatus => ({
+    state: 'unavailable',
+    detail: `the event store does not answer: ${opening.reason()}`,
+  })
+  return {
+    ledger: awaitedLedger(status),
+    keys: fixedKeys(requireKeys(settings.keys)),
+    memory: new MemoryBudget(),
+    work: new WorkQueue(),
+  }
+}
+
+function edgeOf(
+  { settings, log, version }: ServiceOptions,
+  issuers: WatchedFile<readonly TrustedIssuer[]>,
+): (served: Served, draining: AbortSignal) => App {
+  const trusted = latest(issuers)
+  const { values, ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, corsOrigins } =
+    settings
+  const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
+  return ({ ledger, keys: source, memory, work, readers, webhook }, draining) => {
+    const keys = latest(source)
+    return createApp({
+      ledger,
+      verifier: verifierFor(settings, { keys, initial: keys(), trusted, memory }),
+      jwks: () => publicJwks(keys()),
+      log,
+      version,
+      memory,
+      work,
+      ...(readers && { readers }),
+      disks: foldersOf(settings),
+      ...(webhook && { webhook }),
+      settings: {
+        ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
+        corsOrigins,
+      },
+      draining,
+    })
+  }
+}
+
+/** What fills up: the folder of the data, and that of the store's file. */
+function foldersOf({ store, data }: Settings): Record<string, string> {
+  if (store.kind === 'memory') return {}
+  return { data, ...(store.kind === 'sqlite' && { store: dirname(store.path) }) }
+}
+
+type App = ReturnType<typeof createApp>
+
+/** What the file held at the last look: it is looked at each second, and checking tokens cannot wait for the disk. */
+function latest<T>(file: Pick<WatchedFile<T>, 'current' | 'onChange'>): () => T {
+  let value = file.current()
+  file.onChange((changed) => {
+    value = changed
+  })
+  return () => value
+}
+
+interface Trust {
+  readonly keys: () => LedgerKeys
+  readonly initial: LedgerKeys
+  readonly memory: MemoryBudget
+  readonly trusted: () => readonly TrustedIssuer[]
+}
+
+function verifierFor(
+  { issuer, audience, payloadScope }: Settings,
+  { keys, initial, trusted, memory }: Trust,
+): TokenVerifier {
+  const { tokenSecret: sharedSecret } = initial
+  const cacheMaxBytes = memory.limitOf('tokens')
+  const rules = { issuer, audience, payloadScope, now: Date.now, cacheMaxBytes }
+  const verifier = createTokenVerifier({ keys, trusted, sharedSecret, ...rules })
+  memory.watch('tokens', () => verifier.cacheBytes)
+  return verifier
+}
+
+/** So that a second process can say where the ledger is that holds the store and the data folder. */
+function announce({ store, data }: Settings, url: string): void {
+  if (store.kind === 'sqlite') announceOwner(prepareStorePath(store.path), url)
+  if (store.kind !== 'memory') announceOwner(dataFolderLock(data), url)
+}

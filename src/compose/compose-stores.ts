@@ -1,0 +1,120 @@
+/** @module The stores by their place: opened for writing, for reading or for verification. Drivers of servers are loaded only by those who need them. */
+
+import { MemoryBudget } from '../resources/memory-budget.ts'
+import type { ServerPlace, StorePlace } from '../settings/places.ts'
+import { canonicalJson } from '../signing/canonical-json.ts'
+import { type EventStore, StoreOpenError, type StoreReader } from '../store/event-store.ts'
+import type { ServerScanPage } from '../store/eventstoredb/eventstoredb-reader.ts'
+import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
+import { openMemoryStore } from '../store/memory/memory-store.ts'
+import type { PostgresScanPage } from '../store/postgres/postgres-reader.ts'
+import type { SchemaStatus } from '../store/postgres/schema-check.ts'
+import type { ProjectionServer } from '../store/projection-server.ts'
+import type { SharedCopies } from '../store/shared-copies.ts'
+import { openRowScan, type RowScan } from '../store/sqlite/row-scan.ts'
+import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/sqlite-store.ts'
+import { queueWithin, watchQueue } from './compose-memory.ts'
+
+const postgresReader = () => import('../store/postgres/postgres-reader.ts')
+const eventStoreDbReader = () => import('../store/eventstoredb/eventstoredb-reader.ts')
+
+type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> & {
+  readonly patience?: Patience | undefined
+  readonly memory?: MemoryBudget
+}
+
+/** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
+export async function openStore(place: StorePlace, options: OpenStoreOptions = {}): Promise<EventStore> {
+  const { memory = new MemoryBudget(), ...rest } = options
+  const store = await openWithin(memory, place, rest)
+  watchQueue(memory, store)
+  return store
+}
+
+async function openWithin(
+  memory: MemoryBudget,
+  place: StorePlace,
+  { patience, ...file }: Omit<OpenStoreOptions, 'memory'>,
+): Promise<EventStore> {
+  switch (place.kind) {
+    case 'memory':
+      return openMemoryStore()
+    case 'sqlite':
+      return openSqliteStore({ path: place.path, limits: queueWithin(memory), ...file })
+    case 'postgres': {
+      const { openPostgresStore } = await import('../store/postgres/postgres-store.ts')
+      return openPostgresStore({ url: place.url, limits: queueWithin(memory), ...(patience && { patience }) })
+    }
+    case 'eventstoredb': {
+      const { openEventStoreDbStore } = await import('../store/eventstoredb/eventstoredb-store.ts')
+      return openEventStoreDbStore({
+        url: place.url,
+        canonical: canonicalJson,
+        limits: queueWithin(memory),
+        ...(patience && { patience }),
+      })
+    }
+  }
+}
+
+/** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
+export async function openReader(place: StorePlace): Promise<StoreReader> {
+  if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
+  if (place.kind === 'postgres') {
+    const { openPostgresReader } = await postgresReader()
+    return openPostgresReader({ url: place.url })
+  }
+  if (place.kind === 'eventstoredb') {
+    const { openEventStoreDbReader } = await eventStoreDbReader()
+    return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
+  }
+  throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
+}
+
+/** Where processes on this store find copies of each other's files; undefined for a store that keeps none. Throws `StoreOpenError`. */
+export async function openCopies({ kind, url }: ServerPlace): Promise<SharedCopies | undefined> {
+  if (kind !== 'postgres') return undefined
+  const { openPostgresCopies } = await import('../store/postgres/postgres-copies.ts')
+  return openPostgresCopies(url)
+}
+
+/** Every row of the store's file, for verification. Throws `StoreOpenError`. */
+export function openStoreScan(path: string): RowScan {
+  return openRowScan({ path })
+}
+
+/** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
+export async function* openServerScan({
+  kind,
+  url,
+}: ServerPlace): AsyncGenerator<ServerScanPage | PostgresScanPage, void> {
+  if (kind === 'postgres') {
+    const { scanPostgres } = await postgresReader()
+    yield* scanPostgres({ url })
+    return
+  }
+  const { scanEventStoreDb } = await eventStoreDbReader()
+  yield* scanEventStoreDb({ url, canonical: canonicalJson })
+}
+
+/** The projections of the server that a store is on. Throws `StoreOpenError`. */
+export async function openProjectionServer(url: string): Promise<ProjectionServer> {
+  const { openEventStoreDbProjections } = await import('../store/eventstoredb/eventstoredb-projections.ts')
+  return openEventStoreDbProjections(url)
+}
+
+/** Makes or upgrades the schema of a store on PostgreSQL, and lets the role `writer` append and read. Throws `StoreOpenError` or the server's own error. */
+export async function initStore(
+  { url }: ServerPlace,
+  writer?: string,
+): Promise<{ readonly from: number; readonly to: number }> {
+  const { initSchemaAt } = await import('../store/postgres/schema-check.ts')
+  return await initSchemaAt(url, writer)
+}
+
+/** Which schema a store on PostgreSQL has, and what of it is not as it was made. */
+export async function storeStatus({ url }: ServerPlace): Promise<SchemaStatus> {
+  const { schemaStatusAt } = await import('../store/postgres/schema-check.ts')
+  return await schemaStatusAt(url)
+}

@@ -1,0 +1,282 @@
+/** @module Puts the concrete parts together, in order, and takes them apart in reverse. Nothing else names them. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { EVENTS, type EventBody } from '../../schemas/events.ts'
+import { SYSTEM_STREAM } from '../../schemas/names.ts'
+import { createLedger } from '../ledger/create-ledger.ts'
+import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
+import type { LogSettings } from '../ledger/log/log-settings.ts'
+import type { Log } from '../ledger/ports.ts'
+import { httpJudge } from '../outside/judge-client.ts'
+import { timestampAuthority } from '../outside/timestamp-client.ts'
+import { readWitnesses } from '../outside/witness-client.ts'
+import type { ReaderThreads } from '../reading/reader-threads.ts'
+import { MemoryBudget } from '../resources/memory-budget.ts'
+import { WorkQueue } from '../resources/work-queue.ts'
+import type { Settings } from '../settings/config.ts'
+import { guardedTarget } from '../settings/guarded-target.ts'
+import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
+import {
+  AUDIT_FILE,
+  CHECKPOINTS_SUFFIX,
+  isOnServer,
+  type KeyPlace,
+  LOG_FILE,
+  STORE_FILE,
+  VIEWS_FILE,
+} from '../settings/places.ts'
+import { watchPolicies } from '../settings/policy-file.ts'
+import { reasonOf } from '../settings/reason-of.ts'
+import { makeFolder } from '../signing/durable-file.ts'
+import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import type { AuditIndex } from '../store/audit-index.ts'
+import type { DerivedFileOptions, DerivedFileRenewal } from '../store/derived-file.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
+import type { LogStore } from '../store/log-store.ts'
+import { takeDataFolder, takeOwnership } from '../store/sqlite/owner-lock.ts'
+import { openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
+import { openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { openSqliteViews } from '../store/sqlite/sqlite-views.ts'
+import { prepareStorePath } from '../store/sqlite/store-path.ts'
+import type { WalLoss } from '../store/sqlite/wal-loss.ts'
+import type { ViewStore } from '../store/view-store.ts'
+import { budgetBytes } from './compose-memory.ts'
+import { openReaders } from './compose-readers.ts'
+import { SharedFiles } from './compose-sharing.ts'
+import { openCopies, openReader, openStore } from './compose-stores.ts'
+import { judgedLedger } from './judged-ledger.ts'
+import { ownerGone } from './lease-owner.ts'
+
+/** What keeps a ledger from starting; `message` says what to do. */
+export class StartError extends Error {
+  readonly code: 'keys-missing' | 'data-folder'
+
+  constructor(code: StartError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StartError'
+    this.code = code
+  }
+}
+
+export interface OpenLedger extends AsyncDisposable {
+  readonly ledger: Ledger
+  readonly keys: WatchedKeys
+  readonly store: EventStore
+  readonly memory: MemoryBudget
+  readonly work: WorkQueue
+  /** Absent: everything is read in this thread. */
+  readonly readers?: ReaderThreads
+}
+
+/**
+ * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `KeyFileError`, `StoreOpenError`;
+ * what was opened until then is closed again. `patience` waits for a store on a server that does not answer yet.
+ */
+export async function openLedger(settings: Settings, log: Log, patience?: Patience): Promise<OpenLedger> {
+  const opened = new Closers()
+  try {
+    // What cannot be dialled is said before anything is opened.
+    const dialled = dialledBy(settings)
+    makeDataFolder(settings)
+    const memory = new MemoryBudget(budgetBytes(settings))
+    const work = new WorkQueue()
+    const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
+    const known = readKeys(settings.keys)
+    if (known === undefined && isOnServer(settings.store)) throw keysNotGiven(settings.keys)
+    if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
+    const store = opened.add(
+      await openStore(settings.store, {
+        patience,
+        memory,
+        onWalLoss: walLossLog(log),
+        acceptWalLoss: settings.acceptWalLoss === true,
+      }),
+    )
+    // A file's own lock goes first: its refusal says more.
+    if (settings.store.kind === 'sqlite') opened.add(takeDataFolder(settings.data))
+    const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
+    const sharing = await shareFiles(settings, keys, log)
+    if (sharing !== undefined) opened.add(sharing)
+    const onRenewed = (renewal: DerivedFileRenewal): void =>
+      log.warn(renewal, 'a file that follows the store is made anew from it')
+    const views = opened.add(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
+    const origin = settings.origin === undefined ? {} : { origin: settings.origin }
+    const logs = {
+      store: opened.add(openLogs(settings, { onRenewed, guard: logFileGuard(keys) })),
+      maxDelayMs: settings.checkpointDelayMs,
+      ...dialled.ofLogs,
+      ...keptBeside(settings),
+    }
+    const audit = {
+      index: opened.add(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') })),
+      onlyIfAsked: settings.auditIfAsked === true,
+      waitMs: settings.auditWaitMs,
+    }
+    const created = await createLedger({
+      store,
+      views,
+      keys,
+      log,
+      logs,
+      audit,
+      memory,
+      work,
+      isOwnerGone: ownerGone(settings),
+      values: settings.values,
+      scrubDays: settings.scrubDays,
+      ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
+      ...origin,
+    })
+    const ledger = opened.add(dialled.judged(created, log))
+    if (sharing !== undefined) opened.add(sharing.keep())
+    const readers = openReaders(settings, log, (fault) => ledger.integrity.reported(fault))
+    if (readers !== undefined) opened.add(readers)
+    return {
+      ...{ ledger, keys, store, memory, work, ...(readers && { readers }) },
+      [Symbol.asyncDispose]: () => opened.close(),
+    }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+/** With a copy in place of each file that follows the store and is missing. */
+async function shareFiles({ store, data }: Settings, keys: WatchedKeys, log: Log): Promise<SharedFiles | undefined> {
+  const copies = isOnServer(store) ? await openCopies(store) : undefined
+  if (copies === undefined) return undefined
+  const sharing = new SharedFiles({ copies, data, keys, log })
+  await sharing.fetch()
+  return sharing
+}
+
+/** What asks others over the network. Throws `SettingsError` for an address that cannot be used. */
+function dialledBy({ judge, judgeAllow, timestamp, witnesses }: Settings) {
+  const stamps = timestamp && { authority: timestampAuthority(timestamp), intervalMs: timestamp.intervalMs }
+  const ofLogs: Pick<LogSettings, 'stamps' | 'witnesses'> = {
+    witnesses: readWitnesses(witnesses),
+    ...(stamps && { stamps }),
+  }
+  if (judge === undefined) return { ofLogs, judged: (ledger: Ledger) => ledger }
+  const allow = guardedTarget({ url: judge, allow: judgeAllow, setting: 'judge' })
+  // The address of the judge may hold a secret: the record names its host.
+  const by = { judge: httpJudge(judge, { allow }), name: new URL(judge).host }
+  return { ofLogs, judged: (ledger: Ledger, log: Log) => judgedLedger(ledger, { ...by, log }) }
+}
+
+/** Drops the views: the next start rebuilds them from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */
+export function dropViews(settings: Settings): void {
+  if (settings.store.kind === 'memory') return
+  makeDataFolder(settings)
+  using _store = settings.store.kind === 'sqlite' ? takeOwnership(prepareStorePath(settings.store.path)) : undefined
+  using _folder = takeDataFolder(settings.data)
+  using views = openViews(settings)
+  using logs = openLogs(settings)
+  using audit = openAuditIndex(settings)
+  for (const file of [views, logs, audit]) file.renew('requested')
+}
+
+/** What the founding event says, unverified; undefined where no ledger has started yet. */
+export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
+  if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
+  using reader = await openReader(store)
+  for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
+    const body = EVENTS.LedgerCreated.schema.safeParse(JSON.parse(page[0]?.data ?? 'null'))
+    return body.success ? body.data : undefined
+  }
+  return undefined
+}
+
+function makeDataFolder({ data }: Settings): void {
+  try {
+    makeFolder(data)
+  } catch (error) {
+    throw new StartError('data-folder', `the data folder ${data} cannot be made: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+/** Of a torn log nothing is lost that was acknowledged; a damaged one was passed over because somebody chose that. */
+function walLossLog(log: Log): (loss: WalLoss) => void {
+  return ({ kind, ...loss }) =>
+    kind === 'torn'
+      ? log.warn(loss, 'the log of the store ends in an append that was cut off; nobody was told that it succeeded')
+      : log.error(loss, 'the log of the store is damaged: the ledger goes on without its last frames, as requested')
+}
+
+type DerivedOptions = Omit<DerivedFileOptions, 'path'>
+
+function openViews(settings: Settings, options: DerivedOptions = {}): ViewStore {
+  return openSqliteViews({ path: derivedPath(settings, VIEWS_FILE), ...options })
+}
+
+function openLogs(settings: Settings, options: DerivedOptions = {}): LogStore {
+  return openSqliteLogs({ path: derivedPath(settings, LOG_FILE), ...options })
+}
+
+function openAuditIndex(settings: Settings, options: DerivedOptions = {}): AuditIndex {
+  return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
+}
+
+function derivedPath({ store, data }: Settings, name: string): string {
+  return store.kind === 'memory' ? ':memory:' : join(data, name)
+}
+
+/** Beside the store's file; of a store on a server, which forgets along with its checkpoints, each process in its own data folder. */
+function keptBeside({ store, data }: Settings): { kept?: CheckpointFile } {
+  if (store.kind === 'memory') return {}
+  const beside = store.kind === 'sqlite' ? store.path : join(data, STORE_FILE)
+  return { kept: new CheckpointFile(`${beside}${CHECKPOINTS_SUFFIX}`) }
+}
+
+/** Two processes that each made keys for a store they share would found two ledgers on it. */
+function keysNotGiven(place: KeyPlace): StartError {
+  const path = place.kind === 'file' ? place.path : ''
+  const todo = 'make them once with "countersign keys create", and give the same file to every process'
+  return new StartError(
+    'keys-missing',
+    `a store that processes share needs its keys supplied, and ${path} is missing: ${todo}`,
+  )
+}
+
+/** Only for an empty store, which this process owns by now: keys made beside a history could check nothing of it. */
+async function makeKeys(place: KeyPlace, store: EventStore): Promise<LedgerKeys> {
+  const path = place.kind === 'file' ? place.path : ''
+  if ((await store.end()) !== undefined) {
+    throw new StartError(
+      'keys-missing',
+      `${path} is missing and the store ${store.url} holds events: restore the key file`,
+    )
+  }
+  const keys = createLedgerKeys(new Date().toISOString(), randomBytes)
+  // A store in memory takes its keys along when it goes.
+  if (store.url !== 'memory:') writeNewKeyFile(path, keys)
+  return keys
+}
+
+function watchKeys(place: KeyPlace, keys: LedgerKeys, log: Log): WatchedKeys {
+  if (place.kind === 'text' || !existsSync(place.path)) return fixedKeys(keys)
+  const onError = (error: unknown): void => log.error({ reason: reasonOf(error) }, 'the key file cannot be read again')
+  return watchKeyFile({ path: place.path, keys, onError })
+}
+
+/** Node 20 has no `AsyncDisposableStack`. */
+class Closers {
+  readonly #parts: (Disposable | AsyncDisposable)[] = []
+
+  add<T extends Disposable | AsyncDisposable>(part: T): T {
+    this.#parts.push(part)
+    return part
+  }
+
+  async close(): Promise<void> {
+    for (const part of this.#parts.splice(0).reverse()) {
+      if (Symbol.asyncDispose in part) await part[Symbol.asyncDispose]()
+      else part[Symbol.dispose]()
+    }
+  }
+}

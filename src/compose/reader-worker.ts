@@ -1,0 +1,73 @@
+/** @module Entry of a thread that reads: a connection of its own to the store's file, read-only, and the keys that check what it reads. */
+import { constants, setPriority } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { Sealer } from '../ledger/identity/sealer.ts'
+import { BodyReader } from '../reading/body-reader.ts'
+import type { FromReader, ToReader } from '../reading/protocol.ts'
+import { WorkQueue } from '../resources/work-queue.ts'
+import { fixedKeys, requireKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
+import type { KeyPlace, StorePlace } from '../settings/places.ts'
+import { reasonOf } from '../settings/reason-of.ts'
+import { readSqliteLeaves } from '../store/sqlite/sqlite-leaves.ts'
+import { openReader } from './compose-stores.ts'
+
+export interface ReaderPlaces {
+  readonly store: StorePlace
+  readonly keys: KeyPlace
+  /** The file of the logs. */
+  readonly logs: string
+}
+
+const MEMORY_EVERY_MS = 1_000
+
+/** Whoever writes goes first where processors are few. On Linux a priority is a thread's; elsewhere it would be the whole process's. */
+function giveWay(): void {
+  try {
+    if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It reads all the same.
+  }
+}
+
+function keysAt(place: KeyPlace): WatchedKeys {
+  const keys = requireKeys(place)
+  if (place.kind === 'text') return fixedKeys(keys)
+  // What cannot be read is reported by the thread that seals with it.
+  return watchKeyFile({ path: place.path, keys, onError: () => undefined })
+}
+
+async function serve(port: MessagePort, { store: place, keys: keyPlace, logs }: ReaderPlaces): Promise<void> {
+  giveWay()
+  const keys = keysAt(keyPlace)
+  const store = await openReader(place)
+  const sealer = new Sealer(keys)
+  const say = (message: FromReader, handedOver: readonly ArrayBuffer[] = []): void =>
+    port.postMessage(message, handedOver)
+  sealer.onFault((fault) => say({ kind: 'fault', fault }))
+  const openLeaves = () => readSqliteLeaves(logs)
+  const reader = new BodyReader({ store, sealer, openLeaves, work: new WorkQueue(), say })
+  const tellMemory = setInterval(
+    () => say({ kind: 'memory', heapBytes: getHeapStatistics().used_heap_size }),
+    MEMORY_EVERY_MS,
+  )
+  port.on('message', (message: ToReader) => {
+    if (message.kind !== 'end') return void reader.receive(message)
+    clearInterval(tellMemory)
+    keys[Symbol.dispose]()
+    store[Symbol.dispose]()
+    // After the last word of this turn.
+    setImmediate(() => port.close())
+  })
+  say({ kind: 'ready' })
+}
+
+const port = parentPort
+if (port === null) throw new Error('readers run in a worker thread')
+try {
+  await serve(port, workerData as ReaderPlaces)
+} catch (error) {
+  const message = reasonOf(error)
+  port.postMessage({ kind: 'open-failed', message } satisfies FromReader)
+  port.close()
+}

@@ -1,0 +1,73 @@
+/** @module The keys as they are now: a key file that is read again when it changes, so that `keys rotate` needs no restart. */
+import { existsSync } from 'node:fs'
+import type { KeySource } from '../ledger/ports.ts'
+import { syncPlaced } from '../signing/durable-file.ts'
+import { KeyFileError, readKeyFile, readKeysFromText } from '../signing/key-file.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import type { KeyPlace } from './places.ts'
+import { reasonOf } from './reason-of.ts'
+import { readSettled, watchFile } from './watch-file.ts'
+
+/** `current` looks at the file first, which costs a system call: hot paths keep what `onChange` tells them. */
+export type WatchedKeys = KeySource & Disposable
+
+export interface WatchOptions {
+  readonly path: string
+  /** The keys as they were read. */
+  readonly keys: LedgerKeys
+  /** Default one second. */
+  readonly pollMs?: number
+  /** A file that cannot be read any more changes nothing: the keys in use stay in use. */
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * The keys that a ledger is to seal with, durable in their place; undefined where there is no key file. Throws `KeyFileError` for one that
+ * cannot be used.
+ */
+export function readKeys(place: KeyPlace): LedgerKeys | undefined {
+  try {
+    return place.kind === 'text' ? readKeysFromText(place.text) : readSettled(place.path, readDurable).value
+  } catch (error) {
+    if (error instanceof KeyFileError && error.code === 'key-file-missing') return undefined
+    throw error
+  }
+}
+
+/** The keys. Throws `KeyFileError`, also where there is no file. */
+export function requireKeys(place: KeyPlace): LedgerKeys {
+  return place.kind === 'text' ? readKeysFromText(place.text) : readKeyFile(place.path)
+}
+
+/** Keys that never change, such as those of the environment. */
+export function fixedKeys(keys: LedgerKeys): WatchedKeys {
+  return { current: () => keys, onChange: () => () => {}, [Symbol.dispose]: () => {} }
+}
+
+/** `keys rotate` replaces the file: it is noticed within a second. */
+export function watchKeyFile({ keys, ...options }: WatchOptions): WatchedKeys {
+  return watchFile({ ...options, value: keys, read: readDurable })
+}
+
+/**
+ * The key file as it will still be there after a power cut: events sealed with a key that is not would verify nowhere. Throws
+ * `KeyFileError`, also of a failed sync.
+ */
+function readDurable(path: string): LedgerKeys {
+  if (existsSync(path)) syncKeys(path)
+  return readKeyFile(path)
+}
+
+function syncKeys(path: string): void {
+  try {
+    syncPlaced(path)
+  } catch (cause) {
+    const reason = reasonOf(cause)
+    const why = 'a key that a power cut may take away seals nothing'
+    throw new KeyFileError(
+      'key-file-unreadable',
+      `${path} cannot be made durable (${reason}), and ${why}: look at the disk and the limit of open files`,
+      { cause },
+    )
+  }
+}

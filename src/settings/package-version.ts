@@ -1,0 +1,22 @@
+/** @module The version of this package. */
+import { readFileSync } from 'node:fs'
+
+/** The package's own description lies above the built files, whichever folder they were built to. */
+const DESCRIPTIONS = ['../../package.json', '../../../package.json']
+
+export function packageVersion(): string {
+  for (const place of DESCRIPTIONS) {
+    const description = readDescription(new URL(place, import.meta.url))
+    if (description?.name === 'countersign') return String(description.version)
+  }
+  return 'unknown'
+}
+
+function readDescription(file: URL): { readonly name?: unknown; readonly version?: unknown } | undefined {
+  try {
+    const description: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return typeof description === 'object' && description !== null ? description : undefined
+  } catch {
+    return undefined
+  }
+}

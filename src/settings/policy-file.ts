@@ -1,0 +1,77 @@
+/** @module A file of policies: one for every tenant, or `{tenants: {NAME: policy, "*": policy}}`. `serve` and `validate` read the same. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { Tenant } from '../../schemas/names.ts'
+import { Policy, PolicyObject } from '../../schemas/policy.ts'
+import type { Log, TenantPolicies } from '../ledger/ports.ts'
+import { schemaErrors } from '../signing/schema-errors.ts'
+import { parseStrictJson } from '../signing/strict-json.ts'
+import { SettingsError } from './settings-error.ts'
+import { type WatchedFile, watchFile } from './watch-file.ts'
+
+/** Of the whole file. */
+const FILE_MAX_BYTES = 4 * 1024 * 1024
+const FILE_MAX_DEPTH = 16
+const FILE_MAX_KEYS = 100_000
+const EVERY_OTHER = '*'
+
+const ByTenant = z.strictObject({ tenants: z.record(z.union([z.literal(EVERY_OTHER), Tenant]), Policy) })
+
+/** What the value of `--policy` says: `default`, `relay`, or the name of a file. Throws `SettingsError` with file, pointer and reason. */
+export function readPolicies(named: string): TenantPolicies {
+  const base = Policy.safeParse(named)
+  if (base.success) return forAll(base.data)
+  const value = parsedFile(named)
+  const isByTenant = typeof value === 'object' && value !== null && Object.hasOwn(value, 'tenants')
+  const checked = (isByTenant ? ByTenant : PolicyObject).safeParse(value)
+  if (!checked.success) {
+    const { pointer, message } = schemaErrors(checked.error)[0] ?? { pointer: '', message: 'is no policy' }
+    throw unusable(named, pointer, message)
+  }
+  return 'tenants' in checked.data ? byTenant(checked.data.tenants) : forAll(checked.data)
+}
+
+/** An edit counts for the runs that are started after it; one that cannot be used changes nothing. Throws `SettingsError`. */
+export function watchPolicies(path: string, log: Pick<Log, 'error'>): WatchedFile<TenantPolicies> {
+  const isName = Policy.safeParse(path).success
+  const value = readPolicies(path)
+  if (isName) return { current: () => value, onChange: () => () => {}, [Symbol.dispose]: () => {} }
+  const onError = (error: unknown): void =>
+    log.error({ err: error, path }, 'the file of policies cannot be used: those of before stay in force; mend it')
+  return watchFile({ path, value, read: readPolicies, onError })
+}
+
+function forAll(policy: Policy): TenantPolicies {
+  const declared = asObject(policy)
+  return () => declared
+}
+
+function byTenant(tenants: Readonly<Record<string, Policy>>): TenantPolicies {
+  const declared = new Map(Object.entries(tenants).map(([tenant, policy]) => [tenant, asObject(policy)]))
+  return (tenant) => declared.get(tenant) ?? declared.get(EVERY_OTHER)
+}
+
+function asObject(policy: Policy): PolicyObject {
+  return typeof policy === 'string' ? { base: policy } : policy
+}
+
+function parsedFile(path: string): unknown {
+  const limits = { maxBytes: FILE_MAX_BYTES, maxDepth: FILE_MAX_DEPTH, maxKeys: FILE_MAX_KEYS }
+  const parsed = parseStrictJson(bytesOf(path), limits)
+  if (parsed.ok) return parsed.value
+  throw unusable(path, parsed.error.pointer, parsed.error.message)
+}
+
+function bytesOf(path: string): Uint8Array {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    throw new SettingsError(`--policy: "${path}" is neither default nor relay nor a file that can be read${reason}`)
+  }
+}
+
+function unusable(path: string, pointer: string, reason: string): SettingsError {
+  const place = pointer === '' ? '' : ` at ${pointer}`
+  return new SettingsError(`--policy: ${path} is no policy${place}: ${reason}`)
+}

@@ -1,0 +1,74 @@
+/** @module The settings of a process as its record has them: by the names of the flags, of a file its digest, of an address its host. No secret. */
+import { readFileSync } from 'node:fs'
+import { digestText, sha256 } from '../signing/digests.ts'
+import type { Settings } from './config.ts'
+import type { SettingName } from './settings.ts'
+
+/** `sha256:` of a file's bytes; undefined where it cannot be read. */
+export function digestOfFile(path: string): string | undefined {
+  try {
+    return digestText(sha256(readFileSync(path)))
+  } catch {
+    return undefined
+  }
+}
+
+export function recordedSettings(settings: Settings): Readonly<Record<string, string>> {
+  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes, webhook, timestamp } = settings
+  // Every setting is named here, so that a new one is on record or is said not to be.
+  const named: Readonly<Record<SettingName, string | number | boolean | undefined>> = {
+    // Places are the machine's own affair, keys are on record by their ids, and known keys are a person's.
+    data: undefined,
+    keys: undefined,
+    'known-keys': undefined,
+    store: settings.store.kind,
+    host: settings.host,
+    port: settings.port,
+    'log-level': settings.logLevel,
+    issuer: settings.issuer,
+    audience: settings.audience,
+    'rate-per-second': settings.ratePerSecond,
+    'rate-burst': settings.rateBurst,
+    'work-ms-per-second': settings.workMsPerSecond,
+    'max-connections': settings.maxConnections,
+    'checkpoint-seconds': settings.checkpointDelayMs / 1_000,
+    'scrub-days': settings.scrubDays,
+    'read-threads': settings.readThreads,
+    'value-inline-bytes': values.inlineMaxBytes,
+    'value-max-bytes': values.maxBytes,
+    'payload-scope': settings.payloadScope,
+    'strict-access': settings.strictAccess,
+    'open-metrics': settings.openMetrics,
+    'request-log': settings.requestLog,
+    memory: memoryBytes,
+    // A name of a policy is no file.
+    policy: policy === undefined ? undefined : (digestOfFile(policy) ?? policy),
+    'trusted-issuers': trustedIssuers === undefined ? undefined : digestOfFile(trustedIssuers),
+    witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
+    origin: settings.origin,
+    judge: judge === undefined ? undefined : new URL(judge).host,
+    'judge-allow': judge === undefined ? undefined : listed(settings.judgeAllow),
+    'timestamp-url': timestamp && new URL(timestamp.url).host,
+    'timestamp-minutes': timestamp && timestamp.intervalMs / 60_000,
+    'timestamp-allow': timestamp && listed(timestamp.allow),
+    webhook: webhook === undefined ? undefined : new URL(webhook.url).host,
+    // Secrets are on record by nothing, not even a digest of theirs.
+    'webhook-secrets': undefined,
+    'webhook-events': webhook?.events.join(','),
+    'webhook-allow': webhook && listed(webhook.allow),
+    'public-url': webhook?.publicUrl === undefined ? undefined : new URL(webhook.publicUrl).host,
+    cors: listed(settings.corsOrigins),
+  }
+  return Object.fromEntries(
+    Object.entries(named).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value).slice(0, TEXT_MAX_CHARS)]],
+    ),
+  )
+}
+
+/** Undefined where it is empty. */
+function listed(names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : names.join(',')
+}
+
+const TEXT_MAX_CHARS = 1_024
