@@ -15,7 +15,7 @@ const RUN_KEY_INFO = 'countersign/run-key/v1\n'
 const KID_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
 /** Run keys cached: one for each run that is being written. */
 const RUN_KEYS_MAX_BYTES = 8 * 1024 * 1024
-/** A key object of the engine and its name in the cache, rounded up. */
+/** A key object of the engine, its padded forms, and its name in the cache, rounded up. */
 const KEPT_KEY_BYTES = 1_024
 
 export interface RingKey {
@@ -59,7 +59,9 @@ export function currentKey(ring: KeyRing): RingKey {
 
 /** The key's place in the ring, -1 where the ring does not hold it. */
 export function ringIndex(ring: KeyOrder, kid: string): number {
-  return ring.keys.findIndex((key) => key.kid === kid)
+  const { keys } = ring
+  for (let at = 0; at < keys.length; at += 1) if (keys[at]?.kid === kid) return at
+  return -1
 }
 
 function newKey(number: number, now: string, random: RandomBytes): RingKey {
@@ -131,20 +133,27 @@ export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: numb
     maxSize: options.maxBytes ?? RUN_KEYS_MAX_BYTES,
     sizeCalculation: () => KEPT_KEY_BYTES,
   })
+  const find = (kid: string, tenant: string, stream: string): KeyObject | undefined => {
+    const name = `${kid}\n${tenant}\n${stream}`
+    const known = cache.get(name)
+    if (known !== undefined) return known
+
+    const secret = secrets.get(kid)
+    if (secret === undefined) return undefined
+    const key = createSecretKey(deriveRunKey(secret, tenant, stream))
+    cache.set(name, key)
+    return key
+  }
+  // Events of one stream mostly come one after the other.
+  let last = { kid: '', tenant: '', stream: '', key: undefined as KeyObject | undefined }
   return {
     get bytes() {
       return cache.calculatedSize
     },
     keyFor: (kid, tenant, stream) => {
-      const name = `${kid}\n${tenant}\n${stream}`
-      const known = cache.get(name)
-      if (known !== undefined) return known
-
-      const secret = secrets.get(kid)
-      if (secret === undefined) return undefined
-      const key = createSecretKey(deriveRunKey(secret, tenant, stream))
-      cache.set(name, key)
-      return key
+      if (last.stream === stream && last.kid === kid && last.tenant === tenant) return last.key
+      last = { kid, tenant, stream, key: find(kid, tenant, stream) }
+      return last.key
     },
   }
 }

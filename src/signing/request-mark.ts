@@ -1,9 +1,8 @@
 /** @module Idempotency marks: the id of a key in its scope, and a mac over the request (STR-13). */
-import { createHmac } from 'node:crypto'
 import { v5 as uuidV5 } from 'uuid'
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from './canonical-json.ts'
-import type { MacKey } from './seal.ts'
+import { type MacKey, textMac } from './hmac.ts'
 
 /** Name spaces of our own for RFC 9562 UUIDv5: a request's id never equals a run's. */
 const REQUEST_NAMESPACE = '4f1c8d0e-6b52-4d0b-9a37-2f6a0c3d91b5'
@@ -43,7 +42,5 @@ export function requestMac(
   textOf: (body: Json) => string = canonicalJson,
 ): string {
   const content = [canonicalJson(method), canonicalJson(path), ...(body === undefined ? [] : [textOf(body)])]
-  return createHmac('sha256', runKey)
-    .update(`${REQUEST_PREFIX}[${content.join(',')}]`)
-    .digest('base64url')
+  return textMac(`${REQUEST_PREFIX}[${content.join(',')}]`, runKey)
 }

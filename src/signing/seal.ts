@@ -2,7 +2,6 @@
  * @module Sealing: drafts of events become records that no field can be changed in without it being seen (REC-4, SEAL-4). And the text of a header that the mac
  * is over: its JCS form written directly, since the order of its keys is known.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
 import {
   type AppendRecord,
   HEADER_MAX_BYTES,
@@ -13,6 +12,7 @@ import {
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { dataDigest, recordDigest } from './digests.ts'
+import { type MacKey, textMac } from './hmac.ts'
 
 export interface EventDraft {
   readonly type: string
@@ -129,9 +129,6 @@ function checkSize(header: string): void {
 /** Keeps this mac from being taken for one over any other kind of text, and names the version of the signed form. */
 const EVENT_PREFIX = 'countersign/event/v1\n'
 
-/** A run key: 32 bytes, best as a `KeyObject`, which no log prints. */
-export type MacKey = KeyObject | Uint8Array
-
 /** The parts of a header's text on both sides of its mac, keys by UTF-16 code units. */
 export interface HeaderParts {
   readonly before: string
@@ -164,9 +161,7 @@ function requestText(request: RequestMark): string {
 
 /** HMAC-SHA-256 over every header field but the mac itself, base64url. */
 export function headerMac(parts: HeaderParts, key: MacKey): string {
-  return createHmac('sha256', key)
-    .update(EVENT_PREFIX + parts.before + parts.after)
-    .digest('base64url')
+  return textMac(EVENT_PREFIX + parts.before + parts.after, key)
 }
 
 /** The stored text: the mac stands in its place of the order. */

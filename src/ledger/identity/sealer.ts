@@ -1,6 +1,7 @@
 /** @module The key that seals now, and the run keys of every key there was; swapped as one when the ring changes. */
 
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
+import type { MacKey } from '../../signing/hmac.ts'
 import {
   createRunKeys,
   currentKey,
@@ -9,7 +10,6 @@ import {
   type RunKeys,
   ringIndex,
 } from '../../signing/key-ring.ts'
-import type { MacKey } from '../../signing/seal.ts'
 import type { KeySource } from '../ports.ts'
 
 export interface StreamKey {

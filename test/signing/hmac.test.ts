@@ -1,0 +1,43 @@
+import { createHmac, createSecretKey } from 'node:crypto'
+import fc from 'fast-check'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { textMac } from '../../src/signing/hmac.ts'
+
+const test = suite('hmac')
+const hex = (mac: string): string => Buffer.from(mac, 'base64url').toString('hex')
+
+test('macs are those of RFC 4231, under short keys and keys longer than a block', () => {
+  const cases = [
+    ['Jefe', 'what do ya want for nothing?', '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843'],
+    ['\u000b'.repeat(20), 'Hi There', 'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7'],
+  ] as const
+  for (const [secret, text, mac] of cases)
+    assert.is(hex(textMac(text, createSecretKey(Buffer.from(secret, 'latin1')))), mac)
+  const long = createSecretKey(Buffer.alloc(131, 0xaa))
+  const text = 'Test Using Larger Than Block-Size Key - Hash Key First'
+  assert.is(hex(textMac(text, long)), '60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54')
+})
+
+test('a mac is the one that the library makes, of any text under any key, whatever mac was made before it (F207)', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('a', 'é', '€', '\ud800', '\udc00') }),
+  )
+  const keyOf = (bytes: number) => createSecretKey(Buffer.alloc(bytes, bytes + 1))
+  const keys = [0, 1, 32, 63, 64, 65, 200].map(keyOf)
+  fc.assert(
+    fc.property(text, fc.constantFrom(...keys), (value, key) => {
+      const expected = createHmac('sha256', key).update(value).digest('base64url')
+      assert.is(textMac(value, key), expected)
+      assert.is(textMac(value, key.export()), expected)
+    }),
+  )
+  for (const length of [10_901, 10_902, 40_000])
+    for (const unit of ['x', '€']) {
+      const value = unit.repeat(length)
+      assert.is(textMac(value, keyOf(32)), createHmac('sha256', keyOf(32)).update(value).digest('base64url'))
+    }
+})
+
+test.run()
