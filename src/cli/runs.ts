@@ -31,13 +31,14 @@ const LIST_COLUMNS = [
 ]
 export async function listRuns(inputs: Arguments): Promise<number> {
   const limit = limitOf(inputs)
-  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
+  const asOf = asOfSize(inputs)
+  await using api = await openApi(inputs)
   const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, inputs.text(name)]))
   // A run that waits is open: the API has a filter of its own for it.
   if (filters.status === 'waiting') Object.assign(filters, { status: 'open', waiting: 'true' })
   const inDoubt = inputs.has('in-doubt') ? 'true' : undefined
   const overdue = inputs.has('overdue') ? 'true' : undefined
-  await printRows(api.items('/v1/runs', { ...filters, inDoubt, overdue }, limit), {
+  await printRows(api.items('/v1/runs', { ...filters, inDoubt, overdue, asOf }, limit), {
     columns: LIST_COLUMNS,
     json: inputs.has('json'),
   })

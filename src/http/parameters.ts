@@ -17,6 +17,12 @@ export const Whole = z
   .regex(/^\d{1,15}$/, 'takes a whole number')
   .transform(Number)
 
+/** A size of a log: there is nothing before the first event. */
+export const Positive = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/, 'takes a whole number from 1')
+  .transform(Number)
+
 /** Items of one page; more than `PAGE_MAX` are never returned. */
 export const Limit = z
   .string()

@@ -83,7 +83,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })
   const audit =
     options.audit &&
-    openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly, log })
+    openAudit({ store, list, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly, log })
   const exports = new Exports({ store, logs, logKeys, effects, facts })
   const finish = finishOnce([list, audit])
   const stopWatching = watched(founding, { stats, runs })

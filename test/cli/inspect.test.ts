@@ -77,7 +77,13 @@ inspect('--as-of shows runs, a run, and its report as they were at that size of 
   assert.is((await run(['runs', 'show', 'r', '--as-of', '9999'])).code, 3)
   assert.is((await run(['runs', 'show', 's', '--as-of', '3'])).code, 3)
   for (const bad of ['0', '-1', 'x', '1e3']) assert.is((await run(['runs', 'list', '--as-of', bad])).code, 2, bad)
-  const remote = await run(['runs', 'list', '--as-of', '3', '--url', 'http://127.0.0.1:1', '--token', 't'])
+  const [, atStart] = [await rows('runs', 'list'), await rows('runs', 'list', '--as-of', '1')]
+  assert.equal(
+    atStart.map(({ runId, step, rejections }) => [runId, step, rejections]),
+    [['r', 0, 0]],
+  )
+  assert.is((await run(['runs', 'list', '--as-of', '9999'])).code, 2)
+  const remote = await run(['runs', 'show', 'r', '--as-of', '3', '--url', 'http://127.0.0.1:1', '--token', 't'])
   assert.is(remote.code, 2)
 })
 

@@ -57,6 +57,7 @@ function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
   const index = openSqliteAudit({ path: ':memory:' })
   return {
     ...bound(auditOfStore({ store, index, sealer: new Sealer(keys) })),
+    runs: async () => ({ ok: false, code: 'invalid-query', detail: 'this test ledger lists no past runs' }),
     record: async () => undefined,
     notePayloads: () => undefined,
   }

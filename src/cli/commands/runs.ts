@@ -24,7 +24,7 @@ export function runsCommands(program: CliCommand): void {
       flag('--since <time>', 'only runs started at this time or later; RFC 3339'),
       flag('--until <time>', 'only runs started before this time; RFC 3339'),
       limitFlag(),
-      asItWas(),
+      flag('--as-of <size>', "the runs as they were when the tenant's log had so many events"),
     )
     .runs(async () => (await import('../runs.ts')).listRuns)
   asking(group.command('show'))

@@ -38,6 +38,7 @@ export function FilterForm({ query, rows }: { readonly query: RunQuery; readonly
       <TextField name="tag" label="Tag" value={query.tag} list="tags" />
       {query.name !== undefined && <TextField name="name" label="Exact name" value={query.name} />}
       <PeriodFields since={query.since} until={query.until} zone={query.zone} sinceLabel="Started since" />
+      <TextField name="asOf" label="As of so many events" value={query.asOf} />
       <Suggestions rows={rows} />
       <div class="check">
         <input id="f-refused" type="checkbox" name="refused" value="true" checked={query.refused !== undefined} />

@@ -31,6 +31,13 @@ export const RunQuery = z.object({
     .string()
     .regex(/^[0-9TZ:.-]{24}~[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'this is no place in the list')
     .optional(),
+  /** The log as it was with so many events. */
+  asOf: z.string().max(15).optional(),
+  /** Where a page of the past goes on: the leaf of a start, and the last event of that log. */
+  place: z
+    .string()
+    .regex(/^\d{1,15}~[0-9a-f-]{36}$/, 'this is no place in the list')
+    .optional(),
 })
 
 export type RunQuery = z.output<typeof RunQuery>
@@ -45,7 +52,7 @@ export function periodOf(
 }
 
 export function filterOf(query: RunQuery, { limit, nowMs }: { limit: number; nowMs: number }): RunListFilter {
-  const { after, refused, inDoubt, overdue, waiting, zone: _, ...texts } = query
+  const { after, refused, inDoubt, overdue, waiting, zone: _, asOf: __, place: ___, ...texts } = query
   const [startedAt = '', runId = ''] = after?.split('~') ?? []
   const params = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
   return {
@@ -61,6 +68,6 @@ export function filterOf(query: RunQuery, { limit, nowMs }: { limit: number; now
 }
 
 /** The same filters in an address. */
-export function queryOf({ after: _, ...filters }: RunQuery): Readonly<Record<string, string | undefined>> {
+export function queryOf({ after: _, place: __, ...filters }: RunQuery): Readonly<Record<string, string | undefined>> {
   return filters
 }

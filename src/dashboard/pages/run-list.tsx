@@ -2,19 +2,18 @@
 import { READ_OWN_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
-import { pageRoute, type View } from '../page.ts'
+import { pageRoute } from '../page.ts'
 import { Chips } from '../parts/chips.tsx'
 import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
 import { PeriodChips } from '../parts/period-fields.tsx'
 import { StatusBadge } from '../parts/status-badge.tsx'
 import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
-import { type Row, rowOf } from '../run-row.ts'
+import type { Row } from '../run-row.ts'
+import { type ListedRuns, listedRuns } from './listed-runs.ts'
 import { livePlace } from './live.ts'
 import { FilterForm } from './run-filter-form.tsx'
-import { filterOf, queryOf, RunQuery } from './run-filters.ts'
-
-const PAGE_ROWS = 50
+import { queryOf, RunQuery } from './run-filters.ts'
 
 export const runListPage = pageRoute({
   path: '/runs',
@@ -24,27 +23,25 @@ export const runListPage = pageRoute({
     const { c, caller, deps, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
     const place = await livePlace(deps.ledger, caller)
-    const { items } = await deps.ledger.listRuns(caller, filterOf(query, { limit: PAGE_ROWS + 1, nowMs: deps.now() }))
-    const rows = items.slice(0, PAGE_ROWS).map(rowOf)
+    const runs = await listedRuns(view)
     return {
       title: 'Runs',
       nav: 'runs',
-      scripts: ['live.js', 'zones.js'],
-      body: <RunList view={view} rows={rows} more={items.length > PAGE_ROWS} place={place} />,
+      // What is past does not change.
+      scripts: runs.asOf === undefined ? ['live.js', 'zones.js'] : ['zones.js'],
+      body: <RunList query={query} runs={runs} place={place} />,
     }
   },
 })
 
 interface ListProps {
-  readonly view: View<RunQuery>
-  readonly rows: readonly Row[]
-  readonly more: boolean
+  readonly query: RunQuery
+  readonly runs: ListedRuns
   readonly place: string | undefined
 }
 
-function RunList({ view: { query }, rows, more, place }: ListProps) {
-  const last = rows.at(-1)
-  const next = more && last !== undefined ? `${last.startedAt}~${last.runId}` : undefined
+function RunList({ query, runs: { rows, next, asOf }, place }: ListProps) {
+  const isLast = next === undefined
   return (
     <>
       <div class="page-head">
@@ -53,19 +50,36 @@ function RunList({ view: { query }, rows, more, place }: ListProps) {
       </div>
       <PeriodChips path={RUNS} query={queryOf(query)} />
       <FilterForm query={query} rows={rows} />
-      <section aria-label="Runs" id="live" data-live={withQuery(LIVE, { after: place })}>
-        {rows.length === 0 ? <NoRuns query={query} /> : <RunTable rows={rows} />}
-      </section>
-      <LiveStatus />
+      {asOf === undefined ? (
+        <section aria-label="Runs" id="live" data-live={withQuery(LIVE, { after: place })}>
+          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} />}
+        </section>
+      ) : (
+        <section aria-label="Runs">
+          <AsItWas query={query} asOf={asOf} />
+          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} />}
+        </section>
+      )}
+      {asOf === undefined && <LiveStatus />}
       <nav class="pager" aria-label="Pages">
-        {query.after !== undefined && <a href={withQuery(RUNS, queryOf(query))}>Newest</a>}
+        {(query.after ?? query.place) !== undefined && <a href={withQuery(RUNS, queryOf(query))}>Newest</a>}
         {next !== undefined && (
-          <a href={withQuery(RUNS, { ...queryOf(query), after: next })} rel="next">
+          <a href={next} rel="next">
             Older runs
           </a>
         )}
       </nav>
     </>
+  )
+}
+
+function AsItWas({ query, asOf }: { readonly query: RunQuery; readonly asOf: number }) {
+  return (
+    <p class="note" id="as-it-was">
+      As it was when the log had {plural(asOf, 'event')}: runs that began later are not listed, and each row says how
+      its run stood then. A run opens as it is now.{' '}
+      <a href={withQuery(RUNS, { ...queryOf(query), asOf: undefined })}>Runs of now</a>
+    </p>
   )
 }
 
@@ -77,7 +91,7 @@ const ROLLBACKS = [
 /** The questions that are asked most, as one click. */
 function QuickFilters({ query }: { readonly query: RunQuery }) {
   const filters = [
-    { label: 'All', given: {}, on: Object.values(queryOf(query)).every((value) => value === undefined) },
+    { label: 'All', given: {}, on: !isFiltered(query) },
     { label: 'Refused a handoff', given: { refused: 'true' }, on: query.refused !== undefined },
     { label: 'Open', given: { status: 'open' }, on: query.status === 'open' },
     { label: 'Waiting', given: { waiting: 'true' }, on: query.waiting !== undefined },
@@ -89,12 +103,28 @@ function QuickFilters({ query }: { readonly query: RunQuery }) {
     { label: 'In doubt', given: { inDoubt: 'true' }, on: query.inDoubt !== undefined },
     { label: 'Overdue', given: { overdue: 'true' }, on: query.overdue !== undefined },
   ]
-  const chips = filters.map(({ label, given, on }) => ({ label, href: withQuery(RUNS, given), current: on }))
+  const { asOf } = query
+  const chips = filters.map(({ label, given, on }) => ({
+    label,
+    href: withQuery(RUNS, { ...given, asOf }),
+    current: on,
+  }))
   return <Chips label="Common filters" chips={chips} />
 }
 
-function NoRuns({ query }: { readonly query: RunQuery }) {
+const isFiltered = ({ asOf: _, zone: __, ...query }: RunQuery): boolean =>
+  Object.values(queryOf(query)).some((value) => value !== undefined)
+
+function NoRuns({ query, isLast }: { readonly query: RunQuery; readonly isLast: boolean }) {
   const filtered = Object.values(query).some((value) => value !== undefined)
+  // Of the past a page looks at so many runs, whether they fit or not.
+  if (!isLast) {
+    return (
+      <div class="empty">
+        <p class="empty-title">None of the runs that this page looked at fits: go on to older runs</p>
+      </div>
+    )
+  }
   return (
     <div class="empty">
       <p class="empty-title">{filtered ? 'No run fits these filters' : 'No runs yet'}</p>
@@ -167,6 +197,7 @@ function RunRow({ row }: { readonly row: Row }) {
         {row.waiting > 0 && <span class="muted sub">waits for {plural(row.waiting, 'thing')}</span>}
       </td>
       <td data-label="Refused">
+        {row.notCounted && <NotCounted />}
         {rejections > 0 && (
           <a href={refusalsPath(runId)}>
             <Badge kind="refused" text={plural(rejections, 'handoff')} />
@@ -175,16 +206,16 @@ function RunRow({ row }: { readonly row: Row }) {
         )}
       </td>
       <td class="number" data-label="Steps">
-        {count(step)}
+        {row.notCounted ? <NotCounted /> : count(step)}
       </td>
       <td class="number" data-label="Calls">
-        {count(calls)}
+        {row.notCounted ? <NotCounted /> : count(calls)}
       </td>
       <td class="number" data-label="Tokens">
-        {tokens === 0 ? <span class="muted">0</span> : count(tokens)}
+        {row.notCounted ? <NotCounted /> : <Amount text={count(tokens)} none={tokens === 0} />}
       </td>
       <td class="number" data-label="Cost">
-        {cost === undefined || cost === '0' ? <span class="muted">0</span> : money(cost, currency)}
+        {row.notCounted ? <NotCounted /> : <Cost cost={cost} currency={currency} />}
       </td>
       <td data-label="Started by">
         <Actor actor={actor} {...(principal !== undefined && { principal })} />
@@ -196,5 +227,24 @@ function RunRow({ row }: { readonly row: Row }) {
         <Time time={updatedAt} />
       </td>
     </tr>
+  )
+}
+
+const Amount = ({ text, none }: { readonly text: string; readonly none: boolean }) => (
+  <span {...(none && { class: 'muted' })}>{text}</span>
+)
+
+const Cost = ({ cost, currency }: Pick<Row, 'cost' | 'currency'>) =>
+  cost === undefined || cost === '0' ? <Amount text="0" none /> : <Amount text={money(cost, currency)} none={false} />
+
+/** Of a long run of the past: better no number than the one of now. */
+function NotCounted() {
+  return (
+    <span
+      class="muted"
+      title="This run had too many events by then to be counted for a list; its page has the numbers of now"
+    >
+      —<span class="visually-hidden"> not counted for a list</span>
+    </span>
   )
 }

@@ -5,10 +5,11 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
+import type { RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../parameters.ts'
+import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
@@ -27,6 +28,8 @@ const ListQuery = z.strictObject({
   waiting: z.literal('true', 'takes true').optional(),
   since: Instant.optional(),
   until: Instant.optional(),
+  /** Size of the log. */
+  asOf: Positive.optional(),
   cursor: CursorText.optional(),
   limit: Limit.optional(),
 })
@@ -112,31 +115,62 @@ const stepOrRevision = problem('invalid-query', 'ask for a step or for a revisio
   evidence: { errors: [{ pointer: '/revision', message: 'not beside step' }] },
 })
 
+const noIndex = problem('not-found', 'this ledger keeps no index for auditors: it lists runs as they are now')
+
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
-async function listRuns(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
+type ListAsk = Ask<z.output<typeof ListQuery>>
+
+async function listRuns(ask: ListAsk): Promise<Response> {
   const { edge, caller, path, query, access } = ask
-  const { cursor, limit = PAGE_DEFAULT, ...filters } = query
-  const { inDoubt, overdue, waiting, ...texts } = filters
+  const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = query
+  if (size !== undefined) return listRunsAsOf(ask, size)
   const scope = ['runs', caller.tenant, filters]
   const place = cursor === undefined ? undefined : decodeCursor(edge.ledger.places, scope, cursor)
   const [startedAt, runId] = place ?? []
   const after = typeof startedAt === 'string' && typeof runId === 'string' ? { startedAt, runId } : undefined
   if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
 
-  const params = {
-    ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
-    ...(inDoubt === 'true' && { inDoubt: true as const }),
-    ...(waiting === 'true' && { waiting: true as const }),
-    ...(overdue === 'true' && { overdue: true as const }),
-  }
-  const found = await withSlot(ask, () => edge.ledger.listRuns(caller, { ...params, ...(after && { after }), limit }))
+  const page = { ...filterOf(filters), ...(after && { after }), limit }
+  const found = await withSlot(ask, () => edge.ledger.listRuns(caller, page))
   if (found instanceof Response) return found
   const { items, asOf } = found
   if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)
   const nextCursor = last === undefined ? null : encodeCursor(edge.ledger.places, scope, rowPlace(last))
   return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf) })
+}
+
+/** As it was: a page may hold fewer runs than it could, and have one behind it. */
+async function listRunsAsOf(ask: ListAsk, treeSize: number): Promise<Response> {
+  const { edge, caller, path, query, access } = ask
+  const { cursor, limit = PAGE_DEFAULT, asOf: _, ...filters } = query
+  const { audit, places } = edge.ledger
+  if (audit === undefined) return problemResponse(noIndex, path)
+  const scope = ['runs', caller.tenant, { asOf: treeSize, ...filters }]
+  const [after, eventId] = (cursor === undefined ? undefined : decodeCursor(places, scope, cursor)) ?? []
+  if (cursor !== undefined && typeof after !== 'number') return problemResponse(notACursor, path)
+
+  const pinned = typeof after === 'number' && typeof eventId === 'string' ? { after, eventId } : {}
+  const page = { treeSize, limit, ...pinned }
+  const found = await withSlot(ask, () => audit.runs(caller, filterOf(filters), page))
+  if (found instanceof Response) return found
+  if (!found.ok) return problemResponse(problem(found.code, found.detail), path)
+  const { items, next, asOf } = found
+  if (access !== undefined) access.count = items.length
+  const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next, asOf.eventId])
+  return json(200, { items, nextCursor, asOf: asOf.eventId })
+}
+
+type ListFilters = Omit<z.output<typeof ListQuery>, 'cursor' | 'limit' | 'asOf'>
+
+function filterOf({ inDoubt, overdue, waiting, ...texts }: ListFilters): Omit<RunListFilter, 'limit'> {
+  return {
+    ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
+    ...(inDoubt === 'true' && { inDoubt: true as const }),
+    ...(waiting === 'true' && { waiting: true as const }),
+    ...(overdue === 'true' && { overdue: true as const }),
+  }
 }
 
 const rowPlace = (row: JsonObject): string[] => [textMember(row, 'startedAt'), textMember(row, 'runId')]

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Caller } from '../../access/caller.ts'
 import type { AccessRead } from '../../access/on-record.ts'
 import type { Position } from '../../store/event-store.ts'
+import type { RunFilter } from '../../store/view-store.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import type { AuditQueryName } from './audit-queries.ts'
 
@@ -62,6 +63,27 @@ export interface AuditRefusal {
   readonly detail: string
 }
 
+/** `overdue`: only runs with an open call whose lease was over. */
+export type RunsFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt' | 'after' | 'limit'> & { readonly overdue?: true }
+
+export interface RunsAsOfRequest {
+  /** Leaf of the start of the last run that was looked at. */
+  readonly after?: number | undefined
+  readonly limit: number
+  /** 1 or more. */
+  readonly treeSize: number
+  /** See `AuditPageRequest`. */
+  readonly eventId?: string | undefined
+}
+
+export interface RunsAsOf {
+  readonly ok: true
+  readonly items: readonly JsonObject[]
+  /** `after` of the next page; absent on the last one. A page may be short, or empty, and have one. */
+  readonly next?: number
+  readonly asOf: AsOf
+}
+
 export interface AuditReads {
   /** The log as it is now: what pages and exports are pinned to. */
   asOf(caller: Caller): Promise<AsOf>
@@ -73,6 +95,8 @@ export interface AuditReads {
   record(caller: Caller, read: AccessRead): Promise<void>
   /** Counts a read of a run's bodies by a scope of its own: it is on record within a minute. `run` is empty where it was about several. */
   notePayloads(caller: Caller, run: string): void
+  /** The run list as it was with so many events in the tenant's log. Like the list of now, it is on record where a route says so. */
+  runs(caller: Caller, filter: RunsFilter, page: RunsAsOfRequest): Promise<RunsAsOf | AuditRefusal>
   /** An event of the tenant by its id. */
   event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
   /** Why `matching` would not take this query; undefined where it does. */

@@ -11,7 +11,6 @@ import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
-import { ViewBehindError } from '../read/view-behind.ts'
 import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import { accessItems, type GroupAnswer, type GroupAsk, keysAnswer, runsAnswer, sampleAnswer } from './audit-groups.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition } from './audit-queries.ts'
@@ -26,6 +25,7 @@ import type {
 } from './audit-reads.ts'
 import { spendAnswer } from './audit-spend.ts'
 import { beyondLog, otherLog, questionFault, spendBy } from './question-fault.ts'
+import { asOfPin, reachSize } from './reach-size.ts'
 import { windowedRows } from './windowed-rows.ts'
 
 /** Rows of a page of `matching`. */
@@ -48,7 +48,7 @@ interface IndexQuestion extends GroupAsk {
 }
 
 /** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
-export type UnrecordedReads = Omit<AuditReads, 'record' | 'notePayloads'>
+export type UnrecordedReads = Omit<AuditReads, 'record' | 'notePayloads' | 'runs'>
 
 export class AuditService implements UnrecordedReads {
   readonly #deps: AuditDeps
@@ -66,7 +66,7 @@ export class AuditService implements UnrecordedReads {
 
   async ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal> {
     return againIfRenewed(async () => {
-      await this.#reach(caller.tenant, page.treeSize)
+      await reachSize(this.#deps, caller.tenant, page.treeSize)
       const request = this.#indexQuestion(caller, question, page)
       if ('code' in request) return request
       const answer = await this.#answer(request)
@@ -91,7 +91,7 @@ export class AuditService implements UnrecordedReads {
     { asOf }: { readonly asOf: AsOf },
   ): Promise<AuditRefusal | undefined> {
     return againIfRenewed(async () => {
-      await this.#reach(caller.tenant, asOf.treeSize)
+      await reachSize(this.#deps, caller.tenant, asOf.treeSize)
       const query = this.#matchingAsked(caller, filter, asOf)
       return 'code' in query ? query : undefined
     })
@@ -106,7 +106,7 @@ export class AuditService implements UnrecordedReads {
     filter: EventQuery,
     { asOf, afterLeaf }: { readonly asOf: AsOf; readonly afterLeaf?: number },
   ): AsyncGenerator<readonly MatchedEvent[], void> {
-    await againIfRenewed(() => this.#reach(caller.tenant, asOf.treeSize))
+    await againIfRenewed(() => reachSize(this.#deps, caller.tenant, asOf.treeSize))
     const question = this.#matchingAsked(caller, filter, asOf)
     if ('code' in question) throw new RangeError(question.detail)
     const { index, store } = this.#deps
@@ -121,16 +121,6 @@ export class AuditService implements UnrecordedReads {
       if (last === undefined) return
       yield await eventsOf({ store }, rows, caller.pace)
       after = last.leaf
-    }
-  }
-
-  /** Where the index cannot follow the store it answers of what it holds whole, and of nothing newer. */
-  async #reach(tenant: string, treeSize: number | undefined): Promise<void> {
-    try {
-      await this.#deps.catchUp()
-    } catch (error) {
-      const isThere = treeSize !== undefined && treeSize > 0 && this.#deps.index.size(tenant) >= treeSize
-      if (!(error instanceof ViewBehindError && isThere)) throw error
     }
   }
 
@@ -270,13 +260,6 @@ export class AuditService implements UnrecordedReads {
     const verdicts = question.question.name === 'verifications'
     return { items: accessItems(events, { actor, run, verdicts }), ...next }
   }
-}
-
-function asOfPin(
-  pin: { readonly size: number; readonly position: string; readonly eventId: string } | undefined,
-): AsOf {
-  if (pin === undefined) return { treeSize: 0, position: null, eventId: null }
-  return { treeSize: pin.size, position: pin.position, eventId: pin.eventId }
 }
 
 /** The definition's own conditions go first: no caller widens them. */

@@ -13,12 +13,14 @@ import { AuditService } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
 import { PayloadReads } from './payload-reads.ts'
 import { recordedReads } from './recorded-reads.ts'
+import { type RunsAsOfDeps, runsAsOf } from './runs-as-of.ts'
 
 export interface OpenAuditDeps {
   readonly store: EventStore
   /** The same store, read at the pace of upkeep. */
   readonly followed: EventStore
   readonly index: AuditIndex
+  readonly list: RunsAsOfDeps['list']
   readonly sealer: Sealer
   readonly effects: Effects
   readonly appendsSoFar: () => number
@@ -44,7 +46,7 @@ const NOBODY = { note: () => undefined }
 /** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
-  const { waitMs = Number.POSITIVE_INFINITY } = deps
+  const { list, waitMs = Number.POSITIVE_INFINITY } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), { appendsSoFar, followed: lag, inLulls })
@@ -54,8 +56,9 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
   const service = new AuditService({ store, index, sealer, catchUp })
+  const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
   return {
-    reads: readOnly === true ? recordedReads(service, NO_LOG, NOBODY) : recordedReads(service, log, payloads),
+    reads: recordedReads(service, { ...recording, runs: runsAsOf({ store, index, list, catchUp }) }),
     finish: async (signal) => {
       if (index.progress() !== undefined) await follower.finish(signal)
     },

@@ -5,12 +5,14 @@ import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
 import type { UnrecordedReads } from './audit-service.ts'
 import type { PayloadReads } from './payload-reads.ts'
 
-export function recordedReads(
-  reads: UnrecordedReads,
-  log: Pick<AccessLog, 'record'>,
-  payloads: Pick<PayloadReads, 'note'>,
-): AuditReads {
+export interface RecordedReadsDeps extends Pick<AuditReads, 'runs'> {
+  readonly log: Pick<AccessLog, 'record'>
+  readonly payloads: Pick<PayloadReads, 'note'>
+}
+
+export function recordedReads(reads: UnrecordedReads, { log, payloads, runs }: RecordedReadsDeps): AuditReads {
   return {
+    runs,
     asOf: (caller) => reads.asOf(caller),
     matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
     matching: (caller, filter, range) => reads.matching(caller, filter, range),

@@ -1,30 +1,19 @@
 /** @module The run list: a disposable view that catches up when it is requested, and while nothing is appended. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RecordedEvent } from '../../../projections/projection.ts'
-import {
-  endsCall,
-  evolveRunRow,
-  isInRow,
-  leasesOf,
-  openCallsOf,
-  RUN_ROW_PROJECTION,
-  RUN_ROW_VERSION,
-  type RunRowState,
-} from '../../../projections/run-row.ts'
-import { EVENTS, type EventType, isRunEventType, type RunEventType } from '../../../schemas/events.ts'
+import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
+import { EVENTS, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
-import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import type { Caller, RunListFilter } from '../ledger.ts'
-import { isOfItsType, saidBy } from './parse-record.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
+import { type FoldRecord, foldFitting, foldRecord, leaseOverBefore, rowBody, rowOf } from './run-row-fold.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
 import { isOfRows, ViewBehindError } from './view-behind.ts'
 
@@ -75,12 +64,12 @@ export class RunList implements Disposable {
       // A token of one agent lists the runs that this agent has a part in.
       const { tenant, agent = filter.agent } = caller
       const isForeign = filter.agent !== undefined && filter.agent !== agent
-      const leaseOverAt = new Date(this.#nowMs() - DEADLINE_GRACE_MS).toISOString()
+      const leaseOverAt = leaseOverBefore(this.#nowMs())
       const narrowed = { ...(agent !== undefined && { agent }), ...(overdue === true && { leaseOverAt }) }
       const own = { ...filter, ...narrowed, tenant }
       const asOf = this.#checkpoint()?.position
       const rows = isForeign ? [] : await this.#rowsOf(own, caller.pace)
-      return { items: rows.map((row) => this.#shown(row, leaseOverAt)), asOf }
+      return { items: rows.map((row) => this.shown(row, leaseOverAt)), asOf }
     })
   }
 
@@ -104,9 +93,20 @@ export class RunList implements Disposable {
     }
   }
 
-  #shown(row: RunRow, leaseOverAt: string): JsonObject {
-    const [fault] = this.#views.faults({ stream: runStream(row.tenant, row.runId), limit: 1 })
-    return { ...rowBody(row, leaseOverAt), ...(fault !== undefined && { seal: 'invalid' }) }
+  /** As answers show it. `leaseOverAt`: leases that ended before this time are over; RFC 3339, UTC. */
+  shown(row: RunRow, leaseOverAt: string): JsonObject {
+    return { ...rowBody(row, leaseOverAt), ...this.sealOf(row.tenant, row.runId) }
+  }
+
+  /** What is on record of its seals today, whenever the row is of. */
+  sealOf(tenant: string, runId: string): { readonly seal?: 'invalid' } {
+    const [fault] = this.#views.faults({ stream: runStream(tenant, runId), limit: 1 })
+    return fault === undefined ? {} : { seal: 'invalid' }
+  }
+
+  /** As far as the list has followed the store. */
+  row(tenant: string, runId: string): RunRow | undefined {
+    return this.#views.runRow(tenant, runId)
   }
 
   get faultsSeen(): number {
@@ -216,26 +216,6 @@ interface Touched {
   state: RunRowState | undefined
 }
 
-type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) => RunRowState | undefined
-
-/** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
-function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
-  try {
-    const header = JSON.parse(record.header) as Header
-    if (!isRunEventType(header.type)) return state
-    const data = bodyOf(header.type, record.data)
-    return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
-  } catch {
-    return state
-  }
-}
-
-/** The same for records that may say anything: what is not of its type is passed over. */
-function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
-  const { header, data } = saidBy(record)
-  return isOfItsType(header.type, data) ? foldRecord(state, record) : state
-}
-
 const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
 
 function faultOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
@@ -247,50 +227,4 @@ function faultOnRecord(tenant: string, { header, data }: ReadRecord): readonly F
   } catch {
     return []
   }
-}
-
-const CALL_ID = /^\{"callId":"([0-9a-f-]{36})"/
-
-/** As far as a row looks at it. Bodies are canonical: the id of a call that ended stands first, and what came of it need not be read. */
-function bodyOf(type: RunEventType, text: string): unknown {
-  const callId = endsCall(type) ? CALL_ID.exec(text)?.[1] : undefined
-  if (callId !== undefined) return { callId }
-  return isInRow(type) ? JSON.parse(text) : {}
-}
-
-function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
-  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
-  const approvals = status === 'open' ? Object.keys(state.approvals).length : 0
-  const waits = status === 'open' ? Object.keys(state.waits).length : 0
-  return {
-    tenant,
-    runId,
-    name,
-    status,
-    tags,
-    agents: Object.keys(budget.agents).map((agent) => agent.slice(1)),
-    actor,
-    ...(state.principal === undefined ? {} : { principal: state.principal }),
-    startedAt,
-    updatedAt,
-    revision,
-    step,
-    rejections,
-    calls,
-    waiting: approvals + waits,
-    approvals,
-    openCalls: openCallsOf(state),
-    ...leasesOf(state),
-    ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
-    tokens: budget.spend.tokens,
-    cost: budget.spend.cost,
-    ...(budget.currency === undefined ? {} : { currency: budget.currency }),
-    fold: JSON.stringify(state),
-  }
-}
-
-/** `overdue`: a call's lease is over by the wall clock, and no event says so yet (STR-2). */
-function rowBody({ tenant: _, fold: __, leaseUntil, ...row }: RunRow, leaseOverAt: string): JsonObject {
-  const isOverdue = leaseUntil !== undefined && leaseUntil < leaseOverAt
-  return { ...row, ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }) }
 }

@@ -1,4 +1,5 @@
 /** @module Rows of the run list as columns, and the query that lists them. Conditions are fixed text; a request gives values only. */
+import { runSearchText, searchedText } from '../run-search-text.ts'
 import type { RunFilter, RunRow } from '../view-store.ts'
 
 export interface RunColumns {
@@ -37,7 +38,7 @@ export function toRunColumns(row: RunRow): RunColumns {
     run_id: row.runId,
     ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     principal: row.principal ?? null,
-    search: inOneCase([row.runId, name, actor, row.principal ?? '', ...row.tags, ...row.agents].join('\n')),
+    search: runSearchText(row),
     tags: JSON.stringify(row.tags),
     agents: JSON.stringify(row.agents),
     started_at: row.startedAt,
@@ -50,9 +51,6 @@ export function toRunColumns(row: RunRow): RunColumns {
     currency: row.currency ?? null,
   }
 }
-
-/** SQLite knows the case of ASCII alone. */
-const inOneCase = (text: string): string => text.normalize('NFKC').toLowerCase()
 
 export function fromRunRow(columns: RunColumns): RunRow {
   const { tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals } = columns
@@ -107,8 +105,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
   const filters: Conditions = [
     ['r.status = ?', filter.status],
     ['r.name = ?', filter.name],
-    // Texts stand on lines of their own: what is looked for lies within one.
-    ['instr(r.search, ?) > 0', filter.contains && inOneCase(filter.contains.replaceAll('\n', ' '))],
+    ['instr(r.search, ?) > 0', filter.contains && searchedText(filter.contains)],
     ['EXISTS (SELECT 1 FROM json_each(r.tags) WHERE value = ?)', filter.tag],
     ['EXISTS (SELECT 1 FROM json_each(r.agents) WHERE value = ?)', filter.agent],
     ['r.lease_until < ?', filter.leaseOverAt],

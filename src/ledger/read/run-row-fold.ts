@@ -1,0 +1,86 @@
+/** @module A run's row of the run list, folded from the records of its stream, and as answers show it. */
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import {
+  endsCall,
+  evolveRunRow,
+  isInRow,
+  leasesOf,
+  openCallsOf,
+  type RunRowState,
+} from '../../../projections/run-row.ts'
+import { isRunEventType, type RunEventType } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
+import type { ReadRecord } from '../../store/event-store.ts'
+import type { RunRow } from '../../store/view-store.ts'
+import { isOfItsType, saidBy } from './parse-record.ts'
+
+export type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) => RunRowState | undefined
+
+/** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
+export function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
+  try {
+    const header = JSON.parse(record.header) as Header
+    if (!isRunEventType(header.type)) return state
+    const data = bodyOf(header.type, record.data)
+    return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
+  } catch {
+    return state
+  }
+}
+
+/** The same for records that may say anything: what is not of its type is passed over. */
+export function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
+  const { header, data } = saidBy(record)
+  return isOfItsType(header.type, data) ? foldRecord(state, record) : state
+}
+
+const CALL_ID = /^\{"callId":"([0-9a-f-]{36})"/
+
+/** As far as a row looks at it. Bodies are canonical: the id of a call that ended stands first, and what came of it need not be read. */
+function bodyOf(type: RunEventType, text: string): unknown {
+  const callId = endsCall(type) ? CALL_ID.exec(text)?.[1] : undefined
+  if (callId !== undefined) return { callId }
+  return isInRow(type) ? JSON.parse(text) : {}
+}
+
+export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
+  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
+  const approvals = status === 'open' ? Object.keys(state.approvals).length : 0
+  const waits = status === 'open' ? Object.keys(state.waits).length : 0
+  return {
+    tenant,
+    runId,
+    name,
+    status,
+    tags,
+    agents: Object.keys(budget.agents).map((agent) => agent.slice(1)),
+    actor,
+    ...(state.principal === undefined ? {} : { principal: state.principal }),
+    startedAt,
+    updatedAt,
+    revision,
+    step,
+    rejections,
+    calls,
+    waiting: approvals + waits,
+    approvals,
+    openCalls: openCallsOf(state),
+    ...leasesOf(state),
+    ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
+    tokens: budget.spend.tokens,
+    cost: budget.spend.cost,
+    ...(budget.currency === undefined ? {} : { currency: budget.currency }),
+    fold: JSON.stringify(state),
+  }
+}
+
+/** `overdue`: a call's lease is over by the wall clock, and no event says so yet (STR-2). */
+export function rowBody({ tenant: _, fold: __, leaseUntil, ...row }: RunRow, leaseOverAt: string): JsonObject {
+  const isOverdue = leaseUntil !== undefined && leaseUntil < leaseOverAt
+  return { ...row, ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }) }
+}
+
+/** Leases that ended before this time are over at `ms`; RFC 3339, UTC. */
+export const leaseOverBefore = (ms: number): string => new Date(ms - DEADLINE_GRACE_MS).toISOString()
