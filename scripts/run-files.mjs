@@ -8,6 +8,8 @@ import { TestProcess } from './test-process.mjs'
 /** Of many processes, and of killed ones: suites that mean something on each store, and run there (`test-stores.mjs`). */
 export const CONTENTION = 'system/contention.'
 export const KILL = 'system/kill.'
+/** The contract of stores on servers, each with the server that it starts. */
+export const SERVERS = ['postgres', 'eventstoredb']
 
 const FILE_TIMEOUT_MS = { short: 120_000, long: 20 * 60_000 }
 const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))

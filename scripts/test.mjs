@@ -1,10 +1,11 @@
 // Runs the compiled tests and ends with what took longest and "N passed, N failed, N skipped". `--long` runs `*.long.test.js` alone; words
 // narrow to paths that contain them. Without words, what `test:stores` runs on each store anyway is left to it.
-import { CONTENTION, KILL, runFiles, slowestLine, sumLine, testFiles } from './run-files.mjs'
+import { CONTENTION, KILL, runFiles, SERVERS, slowestLine, sumLine, testFiles } from './run-files.mjs'
 
 const long = process.argv.includes('--long')
 const words = process.argv.slice(2).filter((word) => word !== '--long')
-const isOfStores = (file) => file.startsWith(CONTENTION) || file.startsWith(KILL)
+const OF_STORES = [CONTENTION, KILL, ...SERVERS.map((server) => `store/${server}.`)]
+const isOfStores = (file) => OF_STORES.some((beginning) => file.startsWith(beginning))
 const files = testFiles({ long }).filter((file) =>
   words.length === 0 ? long || !isOfStores(file) : words.every((word) => file.includes(word)),
 )
