@@ -1,13 +1,14 @@
 /** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
-import { tilesForReading } from '../compose/compose-derived.ts'
 import { openReader } from '../compose/compose-stores.ts'
-import { readOne } from '../store/event-store.ts'
-import { type OfflineProof, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
+import { tilesForReading } from '../compose/compose-tiles.ts'
+import type { Settings } from '../settings/config.ts'
+import { readOne, type StoreReader } from '../store/event-store.ts'
+import { type OfflineProof, type ProofRequest, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
-import { jsonLine } from './shown.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
   'not-in-log': 'there is no such event in the log of this tenant',
@@ -24,13 +25,26 @@ export async function proof({ settings, text, has, positionals }: Arguments): Pr
   using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
-  using tiles = has('trust-nothing') ? undefined : tilesForReading(settings)
   const request = { tenant, eventId, note, verifiers }
-  const headerOf = async (stream: string, revision: number): Promise<string | undefined> =>
-    (await readOne(reader, { stream, revision }))?.header
-  const found =
-    (tiles && (await proveFromTiles(tiles, headerOf, request))) ?? (await proveOffline(reader.readAll(), request))
+  const short = has('trust-nothing') ? undefined : await proofFromFiles(settings, reader, request)
+  const found = short ?? (await proveOffline(reader.readAll(), request))
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
   process.stdout.write(has('json') ? jsonLine({ tenant, event: eventId, proof: found.file }) : plainNote(found.file))
   return EXIT.ok
+}
+
+/** From files that follow the store and one event, where one of them proves it. */
+async function proofFromFiles(
+  settings: Settings,
+  reader: StoreReader,
+  request: ProofRequest,
+): Promise<OfflineProof | undefined> {
+  const headerOf = async (stream: string, revision: number): Promise<string | undefined> =>
+    (await readOne(reader, { stream, revision }))?.header
+  const onLeftAside = (why: string): void => void process.stderr.write(`${oneLine(`countersign: ${why}`)}\n`)
+  for await (const tiles of tilesForReading(settings, onLeftAside)) {
+    const proven = await proveFromTiles(tiles, headerOf, request)
+    if (proven !== undefined) return proven
+  }
+  return undefined
 }

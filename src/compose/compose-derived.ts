@@ -4,24 +4,19 @@
  * from the whole store, in memory. Nothing that belongs
  * to the owner is written.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+
 import { runListReached } from '../ledger/read/run-list.ts'
 import { isStillThere, type SeenRecord } from '../ledger/read/seen-record.ts'
-import type { Settings } from '../settings/config.ts'
-import { LOG_FILE } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../store/derived-file.ts'
 import type { EventStore, Position } from '../store/event-store.ts'
-import type { LogStore } from '../store/log-store.ts'
 import type { ReadFile } from '../store/sqlite/disposable-file.ts'
 import { openSqliteAudit, readSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
-import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 import { openSqliteViews, readSqliteViews } from '../store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import type { TakeFile } from './compose-sharing.ts'
+import { makeReadingFolder } from './reading-folder.ts'
 
 export interface ReadingFilesOptions {
   /** The file of the ledger; undefined: it is not to be trusted, or there is none. */
@@ -66,18 +61,6 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
     reached: runListReached,
     unasked: { checkpoint: () => undefined, loadFold: () => undefined, saveFold: () => undefined },
   })
-}
-
-/** Tiles of the logs, as they lie there: whoever uses them holds them against what was signed. */
-export function tilesForReading(settings: Settings): (Pick<LogStore, 'leafOf' | 'tile'> & Disposable) | undefined {
-  const file = readSqliteLogs({ path: join(settings.data, LOG_FILE) })
-  return (
-    file && {
-      leafOf: (tenant, eventId) => file.over.leafOf(tenant, eventId),
-      tile: (tenant, level, index) => file.over.tile(tenant, level, index),
-      [Symbol.dispose]: file[Symbol.dispose],
-    }
-  )
 }
 
 /** Opened when its rows are first checked, which every pass does before anything else: most commands need one of the files, or none. */
@@ -205,21 +188,18 @@ async function inOwnFolder<T extends DerivedFile & Checked>(
   guard: FileGuard,
   make: (path: string) => Promise<void>,
 ): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-read-'))
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  const folder = makeReadingFolder()
   try {
-    const path = join(folder, name)
+    const path = folder.file(name)
     await make(path)
     const copy = open({ path, guard })
-    process.once('exit', remove)
     const dispose = (): void => {
       copy[Symbol.dispose]()
-      process.off('exit', remove)
-      remove()
+      folder[Symbol.dispose]()
     }
     return new Proxy(copy, { get: (_, member) => (member === Symbol.dispose ? dispose : Reflect.get(copy, member)) })
   } catch (error) {
-    remove()
+    folder[Symbol.dispose]()
     throw error
   }
 }

@@ -3,8 +3,8 @@ import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
-import { tilesForReading } from '../../src/compose/compose-derived.ts'
 import { openReadingLedger, type ReadingOptions } from '../../src/compose/compose-reading.ts'
+import { tilesForReading } from '../../src/compose/compose-tiles.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { readSettings, type Settings } from '../../src/settings/config.ts'
@@ -205,10 +205,13 @@ test('a proof is made from the log and one event, and is the one that the whole 
     return stdout
   }
   const proofs = await Promise.all(ids.map((id) => proofOf(id, '--trust-nothing')))
-  const tiles = tilesForReading(settings)
-  assert.ok(tiles?.leafOf(alice.tenant, ids[0] ?? '') !== undefined, 'the log is there to be used')
-  tiles?.[Symbol.dispose]()
+  const known: boolean[] = []
+  for await (const tiles of tilesForReading(settings, () => undefined)) {
+    known.push(tiles.leafOf(alice.tenant, ids[0] ?? '') !== undefined)
+  }
+  assert.equal(known, [true], 'the log is there to be used')
   assert.equal(await Promise.all(ids.map((id) => proofOf(id))), proofs)
+  const log = readFileSync(folder.file('data/log.db'))
   const forgeries = [
     `UPDATE leaves SET idx = idx + 100 WHERE idx > 3`,
     `UPDATE leaves SET revision = 0`,
@@ -224,7 +227,10 @@ test('a proof is made from the log and one event, and is the one that the whole 
     db.close()
     assert.equal(await Promise.all(ids.map((id) => proofOf(id))), proofs, sql)
   }
-  writeFileSync(folder.file('data/log.db'), 'no database')
+  const file = folder.file('data/log.db')
+  writeFileSync(file, log.fill(0xa5, log.length / 4))
+  assert.equal(await Promise.all(ids.map((id) => proofOf(id))), proofs, 'pages are damaged')
+  writeFileSync(file, 'no database')
   assert.is(await proofOf(ids[0] ?? ''), proofs[0])
   const absent = await runInProcess(['proof', '00000000-0000-7000-8000-000000000000', ...place])
   assert.is(absent.code, 3)

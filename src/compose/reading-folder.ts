@@ -1,0 +1,21 @@
+/** @module A folder for what a process that only reads needs for itself. It is gone with it, and at the latest with the process. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface ReadingFolder extends Disposable {
+  readonly file: (name: string) => string
+}
+
+export function makeReadingFolder(): ReadingFolder {
+  const path = mkdtempSync(join(tmpdir(), 'countersign-read-'))
+  const remove = (): void => rmSync(path, { recursive: true, force: true })
+  process.once('exit', remove)
+  return {
+    file: (name) => join(path, name),
+    [Symbol.dispose]: () => {
+      process.off('exit', remove)
+      remove()
+    },
+  }
+}
