@@ -88,7 +88,7 @@ export function throughAdapter(store: EventStore, templates: readonly AppendReco
 }
 
 /** With what the client wants at hand: objects, which it prints. */
-function byClient(client: EventStoreDBClient, templates: readonly AppendRecord[]): AppendOne {
+export function byClient(client: EventStoreDBClient, templates: readonly AppendRecord[]): AppendOne {
   const run = uuidV7()
   const events = templates.map(({ type, header, salt, data }) => ({
     type,
@@ -114,13 +114,13 @@ function templateOf<T>(templates: readonly T[], index: number): T {
 
 const revisions = new Map<AppendOne, number[]>()
 
-/** Each stream waits for its own append before it sends the next. */
-export async function perSecond(append: AppendOne, milliseconds: number): Promise<number> {
+/** Each of the streams waits for its own append before it sends the next. */
+export async function perSecond(append: AppendOne, milliseconds: number, streams = STREAMS): Promise<number> {
   const next = revisions.get(append) ?? Array.from({ length: STREAMS }, () => 0)
   revisions.set(append, next)
   const startedMs = performance.now()
   let count = 0
-  const writers = next.map(async (_, stream) => {
+  const writers = next.slice(0, streams).map(async (_, stream) => {
     while (performance.now() - startedMs < milliseconds) {
       await append(stream, next[stream] ?? 0)
       next[stream] = (next[stream] ?? 0) + 1

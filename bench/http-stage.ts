@@ -69,7 +69,7 @@ function keep(children: ServerChild[], child: ServerChild): ServerChild {
   return child
 }
 
-async function startRuns({ url, token }: Target, kinds: readonly RunKind[]): Promise<void> {
+export async function startRuns({ url, token }: Target, kinds: readonly RunKind[]): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   for (const kind of kinds) {
     for (let run = 0; run < RUNS; run += 1) {

@@ -6,6 +6,7 @@ import { busyLatency } from './busy-latency.ts'
 import { canonical } from './canonical.ts'
 import { durableSteps } from './durable-steps.ts'
 import { eventStoreDb } from './eventstoredb.ts'
+import { eventStoreDbHttp } from './eventstoredb-http.ts'
 import { exportMemory } from './export-memory.ts'
 import { exportSpeed } from './export-speed.ts'
 import { httpAppend } from './http-append.ts'
@@ -43,6 +44,7 @@ const GROUPS: readonly BenchGroup[] = [
   resume,
   auditQuery,
   eventStoreDb,
+  eventStoreDbHttp,
   postgres,
   durableSteps,
 ]
