@@ -163,7 +163,7 @@ function dialledBy({ judge, judgeAllow, timestamp, witnesses }: Settings) {
     ...(stamps && { stamps }),
   }
   if (judge === undefined) return { ofLogs, judged: (ledger: Ledger) => ledger }
-  const allow = guardedTarget({ url: judge, allow: judgeAllow, setting: 'judge' })
+  const allow = guardedTarget({ url: judge, allow: judgeAllow, setting: 'judge', allowIn: '--judge-allow' })
   // The address of the judge may hold a secret: the record names its host.
   const by = { judge: httpJudge(judge, { allow }), name: new URL(judge).host }
   return { ofLogs, judged: (ledger: Ledger, log: Log) => judgedLedger(ledger, { ...by, log }) }

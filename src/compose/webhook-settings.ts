@@ -54,6 +54,7 @@ function postTo({ url, allow }: WebhookSettings, version: string): PostDelivery 
     url,
     allow,
     setting: 'webhook',
+    allowIn: '--webhook-allow',
     plain: 'so that nobody reads or alters what it is told',
   })
   return postDelivery({ url, version, allow: target })

@@ -15,7 +15,8 @@ const NONCE_BYTES = 8
 /** Throws `SettingsError` for an address that cannot be used. */
 export function timestampAuthority({ url, allow }: TimestampSettings): TimestampAuthority {
   const plain = 'so that nobody on the way keeps its tokens back'
-  return httpAuthority(url, { allow: guardedTarget({ url, allow, setting: 'timestamp-url', plain }) })
+  const target = guardedTarget({ url, allow, setting: 'timestamp-url', allowIn: '--timestamp-allow', plain })
+  return httpAuthority(url, { allow: target })
 }
 
 export function httpAuthority(

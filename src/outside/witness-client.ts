@@ -1,46 +1,56 @@
-/** @module Witnesses over HTTP. Their addresses are the operator's own settings; a redirect is not followed all the same. */
+/** @module Witnesses over HTTP, at addresses of the operator's own settings. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { dialFailure } from '../dialling/dial-failure.ts'
+import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'
 import type { Witness } from '../ledger/log/ask-witness.ts'
 import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import { guardedTarget } from '../settings/guarded-target.ts'
 import { variableOf } from '../settings/settings.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 
 const ANSWER_MAX_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024
 
-/** A witness at its submission prefix. */
-export function httpWitness(url: string, verifier: NoteVerifier): Witness {
+/** A witness at its submission prefix, dialled by the guard: at this address and no other, redirects refused. Throws `DialError` for an `allow` that is none. */
+export function httpWitness(
+  url: string,
+  verifier: NoteVerifier,
+  trust: Pick<TrustOptions, 'allow' | 'lookup'>,
+): Witness {
+  const fetch = guardedFetch({ ...trust, timeoutMs: ANSWER_MAX_MS, maxResponseBytes: ANSWER_MAX_BYTES })
   const postTo = (path: string) => async (body: string) => {
-    const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
-    const signal = AbortSignal.timeout(ANSWER_MAX_MS)
-    const response = await fetch(target, { method: 'POST', body, redirect: 'error', signal })
-    return { status: response.status, body: await limitedText(response) }
+    try {
+      const response = await fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), { method: 'POST', body })
+      return { status: response.status, body: await response.text() }
+    } catch (error) {
+      throw new Error(dialFailure(error, ANSWER_MAX_MS))
+    }
   }
   return { url, verifier, add: postTo('add-checkpoint'), follow: postTo('add-successions') }
 }
 
-async function limitedText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length
-    if (bytes > ANSWER_MAX_BYTES) throw new Error(`its answer is longer than ${ANSWER_MAX_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
+const WitnessFile = z
+  .array(
+    z.strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      key: z.string(),
+      /** Addresses that are not public, where its host may lie. */
+      allow: z.array(z.string()).optional(),
+    }),
+  )
+  .max(16)
 
-const WitnessFile = z.array(z.strictObject({ url: z.url({ protocol: /^https?$/ }), key: z.string() })).max(16)
-
-/** The witnesses of a settings file `[{url, key}]`. Throws `SettingsError`. */
+/** The witnesses of a settings file `[{url, key, allow?}]`. Throws `SettingsError`. */
 export function readWitnesses(path: string | undefined): readonly Witness[] {
   if (path === undefined) return []
   const file = WitnessFile.safeParse(parsed(path))
-  if (!file.success) throw new SettingsError(`${variableOf('witnesses')}: ${path} is no JSON list of {url, key}`)
-  return file.data.map(({ url, key }) => {
+  if (!file.success)
+    throw new SettingsError(`${variableOf('witnesses')}: ${path} is no JSON list of {url, key, allow?}`)
+  return file.data.map(({ url, key, allow = [] }) => {
     const verifier = parseVerifierKey(key)
-    if (verifier !== undefined) return httpWitness(url, verifier)
+    const target = guardedTarget({ url, allow, setting: 'witnesses', allowIn: `"allow" of ${url}` })
+    if (verifier !== undefined) return httpWitness(url, verifier, { allow: target })
     throw new SettingsError(
       `${variableOf('witnesses')}: "${key}" is no verifier key: a witness prints its own at its start`,
     )

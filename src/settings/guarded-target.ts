@@ -13,35 +13,29 @@ export interface GuardedTarget {
   readonly url: string
   /** Addresses that are not public, where its host may lie: as the settings have them. */
   readonly allow: readonly string[]
-  readonly setting: 'webhook' | 'judge' | 'timestamp-url'
+  readonly setting: SettingName
+  /** Where the owner names these addresses. */
+  readonly allowIn: string
   /** Why it takes https on another machine; absent: http goes where addresses are allowed by name. */
   readonly plain?: string
 }
 
-const ALLOWS = {
-  webhook: 'webhook-allow',
-  judge: 'judge-allow',
-  'timestamp-url': 'timestamp-allow',
-} as const satisfies Record<GuardedTarget['setting'], SettingName>
-
 /** As `guardedFetch` takes it. Throws `SettingsError` for what cannot be used. */
-export function guardedTarget({ url, allow, setting, plain }: GuardedTarget): readonly string[] {
+export function guardedTarget({ url, allow, setting, allowIn, plain }: GuardedTarget): readonly string[] {
   const { protocol, hostname, host, username } = new URL(url)
   const isLocal = IS_LOOPBACK.test(hostname)
   const fault = (what: string) => new SettingsError(`${variableOf(setting)}: ${what}`)
   if (protocol !== 'https:' && !isLocal && (plain !== undefined || allow.length === 0))
-    throw fault(
-      `an address on another machine takes https, ${plain ?? `or --${ALLOWS[setting]} with the addresses that it has`}`,
-    )
+    throw fault(`an address on another machine takes https, ${plain ?? `or ${allowIn} with the addresses that it has`}`)
   if (username !== '') throw fault('leave the user out of the URL')
   const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 && !isLocal
   if (isAddress && allow.length === 0)
-    throw fault(`${hostname} is an address: name it in --${ALLOWS[setting]} as well, or use a host name`)
+    throw fault(`${hostname} is an address: name it in ${allowIn} as well, or use a host name`)
   const trusted = [...(isAddress ? [] : [host]), ...(isLocal ? LOOPBACK : []), ...allow]
   try {
     parseTrusted(trusted)
   } catch (error) {
-    throw new SettingsError(`${variableOf(ALLOWS[setting])}: ${reasonOf(error)}`)
+    throw fault(`${allowIn}: ${reasonOf(error)}`)
   }
   return trusted
 }

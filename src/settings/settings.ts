@@ -186,7 +186,8 @@ export const SETTINGS = {
     shownDefault: 'none: links are paths',
   },
   witnesses: {
-    about: 'file of the witnesses that cosign each checkpoint: `[{url, key}]`',
+    about:
+      'file of the witnesses that cosign each checkpoint: `[{url, key, allow?}]`; `allow` names addresses that are not public',
     schema: Path,
     shownDefault: 'none',
   },

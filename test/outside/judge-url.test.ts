@@ -185,7 +185,7 @@ test('a judge is dialled by https, by http on this machine, and where addresses 
   assert.match(await fault({ judge: 'https://me:pass@judge.example/' }), /leave the user out/)
   assert.match(
     await fault({ judge: 'https://judge.example/', 'judge-allow': '10.0.0.0/99' }),
-    /JUDGE_ALLOW: .*no CIDR block/,
+    /--judge-allow: .*no CIDR block/,
   )
 })
 

@@ -88,7 +88,7 @@ test('the address of an authority is checked before anything is opened (A242)', 
   assert.is(fault({ 'timestamp-url': 'https://10.0.0.1/', 'timestamp-allow': '10.0.0.0/8' }), '')
   assert.match(fault({ 'timestamp-url': 'http://tsa.example/' }), /TIMESTAMP_URL: .*takes https/)
   assert.match(fault({ 'timestamp-url': 'https://10.0.0.1/' }), /name it in --timestamp-allow/)
-  assert.match(fault({ 'timestamp-url': url, 'timestamp-allow': '10.0.0.0/99' }), /TIMESTAMP_ALLOW: .*no CIDR block/)
+  assert.match(fault({ 'timestamp-url': url, 'timestamp-allow': '10.0.0.0/99' }), /--timestamp-allow: .*no CIDR block/)
   assert.match(fault({ 'timestamp-url': url, 'timestamp-minutes': '0' }), /takes a whole number from 1/)
 })
 

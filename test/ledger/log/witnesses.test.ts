@@ -55,7 +55,9 @@ async function runWitness(name: string): Promise<RunningWitness> {
   const verifier = parseVerifierKey(opened.verifierKey)
   if (verifier === undefined) throw new Error('no key')
   return {
-    witness: httpWitness(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, verifier),
+    witness: httpWitness(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, verifier, {
+      allow: ['127.0.0.1'],
+    }),
     folder: folder.path,
     bodies,
     [Symbol.dispose]: () => {
