@@ -141,6 +141,20 @@ test('the scan for canonical text agrees with parsing and writing again', () => 
   )
 })
 
+test('members are in order by their UTF-16 code units, whatever is escaped in their keys and however long they are (A225)', () => {
+  const unit = fc.constantFrom(...'ab_~\u007f"\\\n\u001fé€\ue000\uffff', '\ud83d\ude00')
+  const key = fc.oneof(fc.string({ unit, maxLength: 4 }), fc.constantFrom('__proto__', '__proto_', '__proto__a'))
+  const long = fc.constantFrom('', 'x'.repeat(22_000), '€'.repeat(22_000))
+  fc.assert(
+    fc.property(key, key, key, long, (a, b, c, value) => {
+      const members = [a, b, c].map((name) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+      const text = `{${members.join(',')}}`
+      assert.is(isCanonicalJson(text, 8), isCanonicalReference(text), text.slice(0, 80))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
 test('what I-JSON cannot hold is refused wherever it stands', () => {
   const bad: unknown[] = [
     Number.NaN,
