@@ -1,6 +1,7 @@
 /** @module What verified events must say: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
 
 import { knowsBody } from '../../projections/body-versions.ts'
+import { isOfSchema } from '../../schemas/compiled-schema.ts'
 import { EVENTS, type EventBody, type EventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseJson } from '../../schemas/json.ts'
@@ -70,18 +71,17 @@ export class EventRules {
 
   /** Rules for an event whose seal fits, or whose seal nobody can check. */
   check(header: Header, data: string): Found {
-    const found = [...this.#place(header), ...this.#end(header), ...this.#key(header), ...this.#body(header, data)]
-    return found.length === 0 ? NONE : found
+    const found = [this.#place(header), this.#end(header), this.#key(header), this.#body(header, data)]
+    return found.every((each) => each === NONE) ? NONE : found.flat()
   }
 
   #place({ stream, revision, type }: Header): Found {
     if (type === FIRST_OF_LEDGER && stream !== SYSTEM_STREAM)
       return fault('first-event', `${type} outside ${SYSTEM_STREAM}`)
-    if ((type === OF_ACCESS) !== (parseStream(stream)?.kind === 'access'))
+    const kind = parseStream(stream)?.kind
+    if ((type === OF_ACCESS) !== (kind === 'access') || (type === OF_VALUE) !== (kind === 'value'))
       return fault('first-event', `${type} does not belong in ${stream}`)
-    if ((type === OF_VALUE) !== (parseStream(stream)?.kind === 'value'))
-      return fault('first-event', `${type} does not belong in ${stream}`)
-    const first = stream === SYSTEM_STREAM ? FIRST_OF_LEDGER : isRun(stream) ? FIRST_OF_RUN : undefined
+    const first = stream === SYSTEM_STREAM ? FIRST_OF_LEDGER : kind === 'run' ? FIRST_OF_RUN : undefined
     if (first === undefined || (type === first) === (revision === 0)) return NONE
     return fault(
       'first-event',
@@ -115,9 +115,8 @@ export class EventRules {
     if (!knowsBody(header.type, versionOf(body)))
       return fault('body-version', `this build does not know that version of ${header.type}`)
     const { schema } = EVENTS[header.type as EventType]
-    const result = schema.safeParse(body)
-    if (!result.success) {
-      const issue = result.error.issues[0]
+    if (!isOfSchema(schema, body)) {
+      const issue = schema.safeParse(body).error?.issues[0]
       return fault(
         'body-schema',
         `the body of ${header.type} does not fit its schema at /${issue?.path.join('/') ?? ''}`,
@@ -183,10 +182,6 @@ export class EventRules {
     this.#announcedKids.add(kid)
     if (this.#options.ring !== undefined) this.#announced = ringIndex(this.#options.ring, kid)
   }
-}
-
-function isRun(stream: string): boolean {
-  return parseStream(stream)?.kind === 'run'
 }
 
 function fault(code: VerifyFaultCode, message: string): Found {

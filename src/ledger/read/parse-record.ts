@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { canFold } from '../../../projections/body-versions.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
+import { isOfSchema } from '../../../schemas/compiled-schema.ts'
 import { declarationOf, isRunEventType } from '../../../schemas/events.ts'
 import { HEADER_VERSION, type Header } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -53,7 +54,8 @@ export function saidBy(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'>
  */
 export function isOfItsType(type: string, data: JsonObject): boolean {
   try {
-    return declarationOf(type)?.schema.safeParse(data).success ?? false
+    const declared = declarationOf(type)
+    return declared !== undefined && isOfSchema(declared.schema, data)
   } catch (error) {
     if (error instanceof RangeError) return false
     throw error
