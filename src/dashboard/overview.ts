@@ -3,8 +3,9 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { toNano } from '../../schemas/money.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
+import { numberIn, textIn } from './item-members.ts'
 import { Refused, type View } from './page.ts'
-import { askAudit, numberIn, textIn } from './pages/audit-ask.ts'
+import { askAudit } from './pages/audit-ask.ts'
 import { type Row, rowOf } from './run-row.ts'
 
 /** Rows of a part. */

@@ -82,8 +82,9 @@ claim('no page is wider than its viewport at 390, 768 and 1440 pixels, whatever 
 claim('on a phone a row of a table is a list, and no letter stands alone on its line', async () => {
   await withPage(async (page, url) => {
     await page.setViewportSize({ width: 390, height: 900 })
-    for (const path of ['/ui/runs', '/ui/spend', '/ui/doubts', '/ui/audit/events']) {
+    for (const path of ['/ui/runs', RUN, '/ui/spend', '/ui/log', '/ui/doubts', '/ui/audit/events']) {
       await page.goto(url + path)
+      assert.is(await page.locator('main table:not(.listed)').count(), 0, `${path} has a table that stays one`)
       const narrow = await page.evaluate(() =>
         [...document.querySelectorAll('table.listed td, table.listed tbody th')]
           .filter((cell) => cell.textContent !== '' && cell.getBoundingClientRect().width < 200)
@@ -91,6 +92,25 @@ claim('on a phone a row of a table is a list, and no letter stands alone on its 
       )
       assert.equal(narrow, [], path)
       assert.ok((await page.locator('table.listed').count()) > 0, path)
+    }
+  })
+})
+
+claim('what an agent spent stands in the row of that agent, at every width', async () => {
+  await withPage(async (page, url) => {
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 })
+      await gotoWithWideLetters(page, `${url}/ui/overview`)
+      const outside = await page.evaluate(() =>
+        [...document.querySelectorAll('.rows .amount')]
+          .filter((amount) => {
+            const [own, row] = [amount.getBoundingClientRect(), amount.closest('li')?.getBoundingClientRect()]
+            return row === undefined || own.top < row.top || own.bottom > row.bottom + 1
+          })
+          .map((amount) => amount.textContent),
+      )
+      assert.equal(outside, [], String(width))
+      assert.ok((await page.locator('.rows .amount').count()) > 1)
     }
   })
 })

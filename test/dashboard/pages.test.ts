@@ -361,6 +361,30 @@ test('the run list filters by refusal, status, agent and time, and says what is 
   assert.match(await wrong.text(), /since: give a time such as/)
 })
 
+test('a compensation that failed stands on top of its run, a click from the event with its error', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const html = await client.html(`/ui/runs/${REFUSED_RUN}`)
+  const [, notice = ''] = /1 compensation failed: what the call did stands<\/h2>([\s\S]*?)<\/ul>/.exec(html) ?? []
+  assert.match(notice, /recall-letter[\s\S]*to undo[\s\S]*send-letter/)
+  const [, href = ''] = /href="([^"]+)"/.exec(notice) ?? []
+  assert.match(await client.html(href), /CompensationFailed/)
+  assert.not.match(await client.html('/ui/runs/reserve-17'), /compensation failed/)
+})
+
+test('a verdict is green where it is good news, and where nobody knows yet it is not', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const html = await client.html('/ui/audit/events')
+  const kinds = [...html.matchAll(/<span class="badge badge-(\w+)"><bdi>([\w-]+)<\/bdi>/g)]
+  const kindsOf = (verdict: string) => [
+    ...new Set(kinds.filter(([, , each]) => each === verdict).map(([, kind]) => kind)),
+  ]
+  assert.equal(kindsOf('claimed'), ['open'])
+  assert.equal(kindsOf('accepted'), ['good'])
+  assert.equal(kindsOf('rejected'), ['bad'])
+})
+
 test('a run list goes on page by page without a gap or a repeat', async () => {
   await using edge = await testEdge({ realClock: false })
   for (let count = 0; count < 120; count += 1) {

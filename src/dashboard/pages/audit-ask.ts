@@ -1,5 +1,5 @@
 /** @module Asking the auditors' index for a page, and what to say where there is none. */
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Json } from '../../../schemas/json.ts'
 import type { AuditPage, AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { Refused, type View } from '../page.ts'
 
@@ -40,14 +40,4 @@ export function placeOf(
 export function placeText({ asOf, next }: AuditPage): string | undefined {
   if (next === undefined || asOf.eventId === null) return undefined
   return Buffer.from(JSON.stringify([asOf.treeSize, asOf.eventId, ...next])).toString('base64url')
-}
-
-export function textIn(item: JsonObject, name: string): string | undefined {
-  const value = item[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-export function numberIn(item: JsonObject, name: string): number | undefined {
-  const value = item[name]
-  return typeof value === 'number' ? value : undefined
 }

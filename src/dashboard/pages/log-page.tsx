@@ -9,6 +9,7 @@ import { toBase64 } from '../../merkle/base64.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { count, plural } from '../format.ts'
+import { numberIn } from '../item-members.ts'
 import { holdAgainst } from '../kept-checkpoint.ts'
 import { type Page, pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
@@ -17,7 +18,7 @@ import { Growth, type GrowthPoint } from '../parts/growth.tsx'
 import { IntegrityCard } from '../parts/integrity.tsx'
 import { KeptCheckpoint } from '../parts/kept-checkpoint.tsx'
 import { downloadPath } from '../paths.ts'
-import { askAudit, auditOf, numberIn } from './audit-ask.ts'
+import { askAudit, auditOf } from './audit-ask.ts'
 
 /** Checkpoints of the chart and the table, newest last. */
 const CHECKPOINTS = 50
@@ -164,7 +165,7 @@ function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
     <section class="card" aria-labelledby="checkpoints-title">
       <h2 id="checkpoints-title">Checkpoints on record</h2>
       <div class="table-scroll">
-        <table>
+        <table class="listed">
           <thead>
             <tr>
               <th scope="col">Signed</th>
@@ -180,11 +181,13 @@ function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
               .reverse()
               .map(({ time, size, root }) => (
                 <tr>
-                  <td>
+                  <td data-label="Signed">
                     <Time time={time} />
                   </td>
-                  <td class="number">{count(size)}</td>
-                  <td>
+                  <td class="number" data-label="Events">
+                    {count(size)}
+                  </td>
+                  <td data-label="Root">
                     <code>{root.slice('sha256:'.length, 'sha256:'.length + 16)}</code>
                   </td>
                 </tr>

@@ -1,21 +1,26 @@
 /** @module What was spent, summed from the events: by agent, by model, by day and by run. */
 import { z } from 'zod'
-import type { JsonObject } from '../../../schemas/json.ts'
-import { toNano } from '../../../schemas/money.ts'
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import { addMoney } from '../../../schemas/money.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { AuditPage } from '../../ledger/audit/audit-reads.ts'
-import { count, money, plural } from '../format.ts'
+import { money, plural } from '../format.ts'
+import { numberIn, textIn } from '../item-members.ts'
 import { pageRoute } from '../page.ts'
-import { Data } from '../parts/data.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
-import { auditPath, runPath, SPEND, withQuery } from '../paths.ts'
-import { askAudit, numberIn, textIn } from './audit-ask.ts'
+import { SpendChart } from '../parts/spend-chart.tsx'
+import { auditPath, SPEND } from '../paths.ts'
+import type { Reserved } from '../spend-bars.ts'
+import { askAudit } from './audit-ask.ts'
 import { asOfIn } from './audit-filters.ts'
 import { periodOf, When, Zone } from './run-filters.ts'
 
 /** Groups of a chart; the table behind it has them all. */
 const GROUPS = 20
 const DAYS = 60
+/** Open reservations that are drawn. */
+const RESERVATIONS = 200
 const CHARTS = [
   ['agent', 'By agent'],
   ['model', 'By model'],
@@ -39,12 +44,13 @@ export const spendPage = pageRoute({
     const asOf = asOfIn(view.query.asOf)
     const pinned = asOf === undefined ? {} : { treeSize: asOf }
     const ask = (by: string, limit: number) => askAudit(view, { name: 'spend', filter, by }, { ...pinned, limit })
-    const [total, days, ...charts] = await Promise.all([
+    const [total, held, days, ...charts] = await Promise.all([
       ask('tenant', GROUPS),
+      askAudit(view, { name: 'open-reservations', filter }, { ...pinned, limit: RESERVATIONS, newestFirst: true }),
       ask('day', DAYS),
       ...CHARTS.map(([by]) => ask(by, GROUPS)),
     ])
-    const body = <SpendBody query={view.query} total={total} days={days} charts={charts} />
+    const body = <SpendBody query={view.query} total={total} held={held} days={days} charts={charts} />
     return { title: 'Spend', nav: 'spend', scripts: ['zones.js'], body }
   },
 })
@@ -52,11 +58,23 @@ export const spendPage = pageRoute({
 interface BodyProps {
   readonly query: SpendQuery
   readonly total: AuditPage
+  readonly held: AuditPage
   readonly days: AuditPage
   readonly charts: readonly AuditPage[]
 }
 
-function SpendBody({ query, total, days, charts }: BodyProps) {
+function SpendBody({ query, total, held, days, charts }: BodyProps) {
+  const reserved = reservedOf(held.items)
+  const chart = (title: string, by: string, page: AuditPage) => (
+    <SpendChart
+      title={title}
+      by={by}
+      items={page.items}
+      reserved={reserved}
+      isCut={page.next !== undefined}
+      query={query}
+    />
+  )
   return (
     <>
       <div class="page-head">
@@ -76,7 +94,7 @@ function SpendBody({ query, total, days, charts }: BodyProps) {
           Show
         </button>
       </form>
-      {total.items.length === 0 ? (
+      {total.items.length === 0 && reserved.length === 0 ? (
         <div class="empty">
           <p class="empty-title">
             Nothing was spent{query.since === undefined && query.until === undefined ? ' yet' : ' in this period'}
@@ -85,123 +103,75 @@ function SpendBody({ query, total, days, charts }: BodyProps) {
         </div>
       ) : (
         <>
-          <Totals page={total} />
-          <Chart title="By day" by="day" page={days} query={query} />
+          <Totals page={total} held={held} reserved={reserved} />
+          {chart('By day', 'day', days)}
           <div class="columns columns-even">
-            {charts.slice(0, 2).map((page, index) => (
-              <Chart title={CHARTS[index]?.[1] ?? ''} by={CHARTS[index]?.[0] ?? ''} page={page} query={query} />
-            ))}
+            {charts.slice(0, 2).map((page, index) => chart(CHARTS[index]?.[1] ?? '', CHARTS[index]?.[0] ?? '', page))}
           </div>
-          {charts.slice(2).map((page) => (
-            <Chart title="By run" by="run" page={page} query={query} />
-          ))}
+          {charts.slice(2).map((page) => chart('By run', 'run', page))}
         </>
       )}
     </>
   )
 }
 
-function Totals({ page }: { readonly page: AuditPage }) {
+interface TotalsProps {
+  readonly page: AuditPage
+  readonly held: AuditPage
+  readonly reserved: readonly Reserved[]
+}
+
+/** What was spent, and apart from it what is held for calls that have not ended. */
+function Totals({ page, held, reserved }: TotalsProps) {
+  const currencies = [...new Set(reserved.map(({ currency }) => currency))]
   return (
     <dl class="facts">
       {page.items.map((item) => (
-        <div>
-          <dt>{textIn(item, 'currency') ?? 'Without a currency'}</dt>
-          <dd>
-            {money(textIn(item, 'cost') ?? '0', textIn(item, 'currency'))}{' '}
-            <span class="muted">{plural(numberIn(item, 'tokens') ?? 0, 'token')}</span>
-          </dd>
-        </div>
+        <Fact label={`Spent${textIn(item, 'currency') === undefined ? '' : `, ${textIn(item, 'currency')}`}`}>
+          {money(textIn(item, 'cost') ?? '0', textIn(item, 'currency'))}{' '}
+          <span class="muted">{plural(numberIn(item, 'tokens') ?? 0, 'token')}</span>
+        </Fact>
       ))}
+      <Fact label="Reserved, not spent">
+        {reserved.length === 0 && <span class="muted">nothing</span>}
+        {currencies.map((currency) => (
+          <Held reserved={reserved.filter((each) => each.currency === currency)} currency={currency} />
+        ))}
+        {reserved.length > 0 && (
+          <a href={auditPath('open-reservations')}>
+            {held.next === undefined ? '' : 'more than '}
+            {plural(reserved.length, 'reservation')}
+          </a>
+        )}
+      </Fact>
     </dl>
   )
 }
 
-interface ChartProps {
-  readonly title: string
-  readonly by: string
-  readonly page: AuditPage
-  readonly query: SpendQuery
-}
-
-/** A bar a row: a table first, so that nothing is shown by length alone. */
-function Chart({ title, by, page, query }: ChartProps) {
-  const shares = sharesOf(page.items)
-  const rows = page.items.map((item, index) => ({ item, share: shares[index] ?? 0 }))
-  if (by !== 'day') rows.sort((a, b) => b.share - a.share)
+function Held({ reserved, currency }: Pick<TotalsProps, 'reserved'> & { readonly currency: string | undefined }) {
+  const cost = reserved.reduce((sum, each) => addMoney(sum, each.cost), '0')
+  const tokens = reserved.reduce((sum, each) => sum + each.tokens, 0)
   return (
-    <section class="card chart" aria-label={title}>
-      <h2>{title}</h2>
-      <table class="listed">
-        <thead class="visually-hidden">
-          <tr>
-            <th scope="col">{title}</th>
-            <th scope="col">Share of the largest</th>
-            <th scope="col">Cost</th>
-            <th scope="col">Tokens</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ item, share }) => (
-            <Row item={item} by={by} share={share} />
-          ))}
-        </tbody>
-      </table>
-      {page.next !== undefined && (
-        <p class="muted">
-          The first {page.items.length}. <a href={withQuery(auditPath('spend'), { ...query, by })}>All of them</a>
-        </p>
-      )}
-    </section>
+    <>
+      {money(cost, currency)} <span class="muted">{plural(tokens, 'token')}</span>{' '}
+    </>
   )
 }
 
-const BAR_PX = 260
-
-function Row({ item, by, share }: { readonly item: JsonObject; readonly by: string; readonly share: number }) {
-  const key = textIn(item, 'key') ?? ''
-  const currency = textIn(item, 'currency')
-  return (
-    <tr>
-      <th scope="row">
-        {by === 'run' && key !== '' ? (
-          <a href={runPath(key)}>
-            <Data text={key} />
-          </a>
-        ) : (
-          <Data text={key === '' ? 'not said' : key} />
-        )}
-      </th>
-      <td class="bar-cell">
-        <svg
-          class="share"
-          width={BAR_PX}
-          height={14}
-          viewBox={`0 0 ${BAR_PX} 14`}
-          preserveAspectRatio="none"
-          aria-hidden="true"
-        >
-          <rect class="share-ground" x={0} y={0} width={BAR_PX} height={14} rx={3} />
-          <rect class="share-bar" x={0} y={0} width={Math.max(2, Math.round(share * BAR_PX))} height={14} rx={3} />
-        </svg>
-      </td>
-      <td class="number">{money(textIn(item, 'cost') ?? '0', currency)}</td>
-      <td class="number muted">{count(numberIn(item, 'tokens') ?? 0)} tokens</td>
-    </tr>
-  )
-}
-
-/** Of the largest in the same currency; where no money was spent, of tokens. */
-function sharesOf(items: readonly JsonObject[]): readonly number[] {
-  const amounts = items.map((item) => ({
-    currency: textIn(item, 'currency') ?? '',
-    cost: Number(toNano((textIn(item, 'cost') ?? '0').replace('-', ''))),
-    tokens: numberIn(item, 'tokens') ?? 0,
-  }))
-  return amounts.map(({ currency, cost, tokens }) => {
-    const same = amounts.filter((other) => other.currency === currency)
-    const most = Math.max(...same.map((other) => other.cost))
-    if (most > 0) return cost / most
-    return tokens / Math.max(1, ...same.map((other) => other.tokens))
+/** One that expired is charged in full: it is among what was spent. */
+function reservedOf(items: readonly JsonObject[]): readonly Reserved[] {
+  return items.flatMap((item): Reserved[] => {
+    const { detail, status } = item
+    if (status !== 'open' || !isJsonObject(detail ?? null)) return []
+    const { tokens, cost, currency } = detail as JsonObject
+    return [
+      {
+        agent: textIn(item, 'agent') ?? '',
+        run: textIn(item, 'run') ?? '',
+        tokens: typeof tokens === 'number' ? tokens : 0,
+        cost: typeof cost === 'string' ? cost : '0',
+        ...(typeof currency === 'string' && { currency }),
+      },
+    ]
   })
 }

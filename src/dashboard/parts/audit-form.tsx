@@ -2,7 +2,7 @@
 import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
 import { typesThat } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { textIn } from '../pages/audit-ask.ts'
+import { textIn } from '../item-members.ts'
 import { auditPath } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { PeriodFields } from './period-fields.tsx'

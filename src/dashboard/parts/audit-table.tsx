@@ -41,7 +41,7 @@ export function AuditTable({ columns, items }: AuditTableProps) {
           {items.map((item) => (
             <tr>
               {columns.map((column) => (
-                <td data-label={headOf(column)}>
+                <td {...(hasValue(item[column]) && { 'data-label': headOf(column) })}>
                   <Cell column={column} item={item} />
                 </td>
               ))}
@@ -52,6 +52,10 @@ export function AuditTable({ columns, items }: AuditTableProps) {
     </div>
   )
 }
+
+/** What says nothing has no line of its own on a phone. */
+const hasValue = (value: Json | undefined): boolean =>
+  value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
 
 function headOf(column: string): string {
   const spaced = column.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
@@ -73,7 +77,7 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
     const href = refused ? refusalPath(run, revision) : eventPath(run, revision)
     return (
       <a href={href} {...(refused ? {} : { class: 'event-open' })}>
-        {refused ? `see why (event ${revision})` : `event ${revision}`}
+        {refused ? `see why (event\u00a0${revision})` : `event\u00a0${revision}`}
       </a>
     )
   }
@@ -138,11 +142,17 @@ const BAD: ReadonlySet<string> = new Set([
   'overshoot',
   'run-failed',
 ])
-const WARN: ReadonlySet<string> = new Set(['in-doubt', 'expired', 'INCOMPLETE', 'UNVERIFIABLE'])
+const WARN: ReadonlySet<string> = new Set(['in-doubt', 'expired', 'INCOMPLETE', 'UNVERIFIABLE', 'denied'])
+const GOOD: ReadonlySet<string> = new Set([
+  ...['accepted', 'succeeded', 'executed', 'completed', 'granted', 'VERIFIED'],
+])
 
+/** What began, and what is not known here, is no good news yet. */
 function kindOf(verdict: string): string {
   if (BAD.has(verdict)) return 'bad'
-  return WARN.has(verdict) ? 'warn' : 'good'
+  if (WARN.has(verdict)) return 'warn'
+  if (verdict === 'compensated') return verdict
+  return GOOD.has(verdict) ? 'good' : 'open'
 }
 
 /** Lists with commas, objects member by member: a table is to be read. */

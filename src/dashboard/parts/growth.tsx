@@ -1,5 +1,6 @@
 /** @module How the log grew, checkpoint by checkpoint; the table beside it says the same. */
-import { count } from '../format.ts'
+import { count, plural } from '../format.ts'
+import { Time } from './data.tsx'
 
 export interface GrowthPoint {
   readonly time: string
@@ -9,7 +10,7 @@ export interface GrowthPoint {
 
 const WIDTH = 1_200
 const HEIGHT = 180
-const PAD = { left: 70, right: 20, top: 14, bottom: 26 }
+const PAD = { left: 6, right: 6, top: 8, bottom: 8 }
 
 export function Growth({ points }: { readonly points: readonly GrowthPoint[] }) {
   const placed = placedPoints(points)
@@ -21,26 +22,21 @@ export function Growth({ points }: { readonly points: readonly GrowthPoint[] }) 
   const area = `${placed[0]?.x},${bottom} ${line} ${placed.at(-1)?.x},${bottom}`
   const label = `The log grew from ${count(first.size)} to ${count(last.size)} events between ${first.time} and ${last.time}.`
   return (
-    <svg class="growth card" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
-      <line class="growth-axis" x1={PAD.left} y1={bottom} x2={WIDTH - PAD.right} y2={bottom} />
-      <text x={PAD.left - 10} y={PAD.top + 6} text-anchor="end">
-        {count(last.size)}
-      </text>
-      <text x={PAD.left - 10} y={bottom} text-anchor="end">
-        0
-      </text>
-      <text x={PAD.left} y={HEIGHT - 6}>
-        {first.time.slice(0, 16).replace('T', ' ')}
-      </text>
-      <text x={WIDTH - PAD.right} y={HEIGHT - 6} text-anchor="end">
-        {last.time.slice(0, 16).replace('T', ' ')}
-      </text>
-      <polygon class="growth-area" points={area} />
-      <polyline class="growth-line" points={line} />
-      {placed.map(({ x, y }) => (
-        <circle class="growth-point" cx={x} cy={y} r={3} />
-      ))}
-    </svg>
+    <figure class="growth card">
+      <p>{plural(last.size, 'event')} at the top, 0 at the bottom; a dot is a checkpoint</p>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        <line class="growth-axis" x1={PAD.left} y1={bottom} x2={WIDTH - PAD.right} y2={bottom} />
+        <polygon class="growth-area" points={area} />
+        <polyline class="growth-line" points={line} />
+        {placed.map(({ x, y }) => (
+          <line class="growth-point" x1={x} y1={y} x2={x} y2={y} />
+        ))}
+      </svg>
+      <figcaption>
+        <Time time={first.time} />
+        <Time time={last.time} />
+      </figcaption>
+    </figure>
   )
 }
 

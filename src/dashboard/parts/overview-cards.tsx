@@ -1,8 +1,8 @@
 /** @module The cards of the overview: each row leads to its evidence, each card to all rows. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { count, money, plural } from '../format.ts'
+import { numberIn, textIn } from '../item-members.ts'
 import type { Overview, Reader } from '../overview.ts'
-import { numberIn, textIn } from '../pages/audit-ask.ts'
 import { auditPath, DOUBTS, eventPath, RUNS, refusalPath, runPath, SERVICE, SPEND, withQuery } from '../paths.ts'
 import type { Row } from '../run-row.ts'
 import { clipped } from '../visible.ts'

@@ -2,7 +2,7 @@
 import { money, plural } from '../format.ts'
 import { eventPath, refusalPath, resolvePath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
-import type { Mark, RunStory } from '../story/story-parts.ts'
+import type { Mark, RunStory, Span } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
 import { Waits } from './run-waits.tsx'
 
@@ -14,8 +14,9 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
   const shown = rejected.slice(-REFUSALS_SHOWN).reverse()
   const doubtful = run.openCalls.filter(({ status }) => status === 'in-doubt')
   const overdue = run.openCalls.filter((call) => call.overdue === true && call.status !== 'in-doubt')
+  const standing = story.spans.filter((span) => isLeftStanding(span, story))
   const quiet = run.waiting.length === 0 && run.heldSignals.length === 0
-  if (quiet && shown.length === 0 && doubtful.length === 0 && overdue.length === 0) return null
+  if (quiet && [shown, standing, doubtful, overdue].every((each) => each.length === 0)) return null
   return (
     <section aria-label="What needs a look" class="notices">
       {shown.length > 0 && (
@@ -31,10 +32,41 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
           {run.rejections > shown.length && <p class="muted">The newest {shown.length}; the picture shows all.</p>}
         </div>
       )}
+      <NotUndone run={run} spans={standing} story={story} />
       <OpenCalls run={run} story={story} calls={doubtful} what="outcome is not known: someone has to resolve it" />
       <Waits run={run} />
       <OpenCalls run={run} story={story} calls={overdue} what="lease is over and no outcome was recorded" />
     </section>
+  )
+}
+
+/** Its compensation failed, and no later one succeeded: what the call did stands. */
+function isLeftStanding({ compensates, status }: Span, story: RunStory): boolean {
+  return compensates !== undefined && status === 'failed' && story.spanOf.get(compensates)?.status !== 'undone'
+}
+
+function NotUndone({ run, spans, story }: { readonly run: Run; readonly spans: readonly Span[]; story: RunStory }) {
+  if (spans.length === 0) return null
+  return (
+    <div class="notice notice-bad">
+      <h2>{plural(spans.length, 'compensation')} failed: what the call did stands</h2>
+      <ul>
+        {spans.map(({ tool, compensates = '', from, to = from, toTime }) => (
+          <li>
+            <a class="strong" href={eventPath(run.runId, to)}>
+              <Data text={tool} />
+            </a>
+            {', to undo '}
+            <Data text={story.spanOf.get(compensates)?.tool ?? compensates} />{' '}
+            {toTime !== undefined && (
+              <span class="muted">
+                <Time time={toTime} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

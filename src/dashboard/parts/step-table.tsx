@@ -22,7 +22,7 @@ export function StepTable({ run, story, window: { from, to } }: StepTableProps) 
   if (steps.length === 0) return <p class="muted">No handoff is among these events.</p>
   return (
     <div class="table-scroll">
-      <table>
+      <table class="listed steps">
         <thead>
           <tr>
             <th scope="col">Step</th>
@@ -48,8 +48,12 @@ export function StepTable({ run, story, window: { from, to } }: StepTableProps) 
             <th scope="row" colspan={4}>
               The whole run
             </th>
-            <td class="number">{count(run.budget.tokens)}</td>
-            <td class="number">{money(run.budget.cost, run.budget.currency)}</td>
+            <td class="number" data-label="Tokens">
+              {count(run.budget.tokens)}
+            </td>
+            <td class="number" data-label="Cost">
+              {money(run.budget.cost, run.budget.currency)}
+            </td>
             <td></td>
           </tr>
         </tfoot>
@@ -76,20 +80,20 @@ function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: 
   const accepted = kind === 'accepted'
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" data-label="Step">
         <a href={eventPath(run.runId, revision)} aria-label={accepted ? `Step ${step}` : `Refused, event ${revision}`}>
-          {accepted ? step : '\u2013'}
+          {accepted ? step : 'none'}
         </a>
       </th>
-      <td>
+      <td data-label="Agent">
         <Data text={lane} />
       </td>
-      <td>
+      <td data-label="Verdict">
         <Badge kind={accepted ? 'good' : 'bad'} text={accepted ? 'accepted' : 'refused'} />
         {findings !== undefined && <span class="muted"> {plural(findings, accepted ? 'warning' : 'finding')}</span>}
         {supersedes !== undefined && <span class="muted"> supersedes {plural(supersedes, 'value')}</span>}
       </td>
-      <td>
+      <td data-label="Changed">
         {accepted ? (
           <>
             <a href={diffPath(run.runId, base, step ?? base)}>against step {base}</a>
@@ -102,9 +106,13 @@ function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: 
           </a>
         )}
       </td>
-      <td class="number">{tokens === 0 ? <span class="muted">0</span> : count(tokens)}</td>
-      <td class="number">{cost === '0' ? <span class="muted">0</span> : money(cost, run.budget.currency)}</td>
-      <td>
+      <td class="number" data-label="Tokens">
+        {tokens === 0 ? <span class="muted">0</span> : count(tokens)}
+      </td>
+      <td class="number" data-label="Cost">
+        {cost === '0' ? <span class="muted">0</span> : money(cost, run.budget.currency)}
+      </td>
+      <td data-label="Time">
         <Time time={time} />
       </td>
     </tr>

@@ -1,0 +1,129 @@
+/** @module A chart of spending: a table first, so that nothing is shown by length alone; its bars are as long as their amounts. */
+
+import type { JsonObject } from '../../../schemas/json.ts'
+import { count, money } from '../format.ts'
+import { auditPath, runPath, withQuery } from '../paths.ts'
+import { type Bar, type Reserved, type Scale, spendScales } from '../spend-bars.ts'
+import { Data } from './data.tsx'
+
+export interface SpendChartProps {
+  readonly title: string
+  readonly by: string
+  readonly items: readonly JsonObject[]
+  readonly reserved: readonly Reserved[]
+  /** There are more rows than these. */
+  readonly isCut: boolean
+  readonly query: Readonly<Record<string, string | undefined>>
+}
+
+export function SpendChart({ title, by, items, reserved, isCut, query }: SpendChartProps) {
+  const scales = spendScales(items, { by, reserved, isWhole: !isCut })
+  return (
+    <section class="card chart" aria-label={title}>
+      <h2>{title}</h2>
+      {scales.map((scale) => (
+        <Bars title={title} by={by} scale={scale} />
+      ))}
+      {isCut && (
+        <p class="muted">
+          The first {items.length}. <a href={withQuery(auditPath('spend'), { ...query, by })}>All of them</a>
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Bars({ title, by, scale }: Pick<SpendChartProps, 'title' | 'by'> & { readonly scale: Scale }) {
+  const { unit, ticks, bars, currency } = scale
+  const hasReserved = bars.some(({ reserved }) => reserved > 0)
+  return (
+    <>
+      <p class="chart-legend muted">
+        <span class="swatch swatch-spent"></span> spent
+        {hasReserved && (
+          <>
+            <span class="swatch swatch-reserved"></span> reserved, not spent
+          </>
+        )}
+        <span class="chart-range">
+          bars from {ticks[0]} to {ticks.at(-1)}
+        </span>
+      </p>
+      <table class="listed">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="visually-hidden">{title}</span>
+            </th>
+            <th scope="col">
+              <span class="visually-hidden">Spent, in {unit}: </span>
+              <span class="axis">
+                {ticks.map((tick) => (
+                  <span>{tick}</span>
+                ))}
+              </span>
+            </th>
+            <th scope="col" class="number">
+              Cost
+            </th>
+            <th scope="col" class="number">
+              Tokens
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map((bar) => (
+            <Row bar={bar} by={by} currency={currency} />
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+const BAR_PX = 1_000
+const BAR_MIN_PX = 4
+
+/** What there is shows, however small; what is not has no bar. */
+const widthOf = (part: number): number => (part === 0 ? 0 : Math.max(BAR_MIN_PX, Math.round(part * BAR_PX)))
+
+function Row({ bar, by, currency }: { readonly bar: Bar; readonly by: string; readonly currency: string | undefined }) {
+  const { key, cost, tokens, reservedCost, reservedTokens, spent, reserved } = bar
+  const [spentPx, reservedPx] = [widthOf(spent), widthOf(reserved)]
+  return (
+    <tr>
+      <th scope="row">
+        {by === 'run' && key !== '' ? (
+          <a href={runPath(key)}>
+            <Data text={key} />
+          </a>
+        ) : (
+          <Data text={key === '' ? 'not said' : key} />
+        )}
+      </th>
+      <td class="bar-cell">
+        <svg
+          class="share"
+          width={BAR_PX}
+          height={14}
+          viewBox={`0 0 ${BAR_PX} 14`}
+          preserveAspectRatio="none"
+          aria-hidden="true"
+        >
+          <rect class="share-ground" x={0} y={0} width={BAR_PX} height={14} />
+          {spentPx > 0 && <rect class="share-bar" x={0} y={0} width={spentPx} height={14} />}
+          {reservedPx > 0 && <rect class="share-reserved" x={spentPx} y={1} width={reservedPx} height={12} />}
+          <line class="share-half" x1={BAR_PX / 2} x2={BAR_PX / 2} y1={0} y2={14} />
+        </svg>
+      </td>
+      <td class="number">
+        {money(cost, currency)}
+        {reservedCost !== '0' && <span class="sub muted">{money(reservedCost, currency)} reserved</span>}
+      </td>
+      <td class="number muted">
+        {count(tokens)} tokens
+        {reservedTokens > 0 && <span class="sub">{count(reservedTokens)} reserved</span>}
+      </td>
+    </tr>
+  )
+}
