@@ -117,13 +117,15 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       onlyIfAsked: settings.auditIfAsked === true,
       waitMs: settings.auditWaitMs,
     }
-    const created = await createLedger({
+    let created: Ledger | undefined
+    const readers = openReaders(settings, log, { index: audit.index, ledger: () => created })
+    created = await createLedger({
       store,
       views,
       keys,
       log,
       logs,
-      audit,
+      audit: { ...audit, elsewhere: readers },
       memory,
       work,
       isOwnerGone: ownerGone(settings),
@@ -134,7 +136,6 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     })
     const ledger = opened.add(dialled.judged(created, log))
     if (sharing !== undefined) opened.add(sharing.keep())
-    const readers = openReaders(settings, log, (fault) => ledger.integrity.reported(fault))
     if (readers !== undefined) opened.add(readers)
     return {
       ...{ ledger, keys, store, memory, work, ...(readers && { readers }) },

@@ -5,11 +5,13 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Sealer } from '../ledger/identity/sealer.ts'
 import { BodyReader } from '../reading/body-reader.ts'
 import type { FromReader, ToReader } from '../reading/protocol.ts'
+import type { ReaderSources } from '../reading/reader-pages.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import { fixedKeys, requireKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
 import type { KeyPlace, StorePlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
-import { readSqliteLeaves } from '../store/sqlite/sqlite-leaves.ts'
+import { AuditSnapshots } from '../store/sqlite/audit-snapshots.ts'
+import { keptLeaves } from '../store/sqlite/sqlite-leaves.ts'
 import { openReader } from './compose-stores.ts'
 
 export interface ReaderPlaces {
@@ -17,6 +19,8 @@ export interface ReaderPlaces {
   readonly keys: KeyPlace
   /** The file of the logs. */
   readonly logs: string
+  /** That of the auditors' index. */
+  readonly audit: string
 }
 
 const MEMORY_EVERY_MS = 1_000
@@ -37,7 +41,7 @@ function keysAt(place: KeyPlace): WatchedKeys {
   return watchKeyFile({ path: place.path, keys, onError: () => undefined })
 }
 
-async function serve(port: MessagePort, { store: place, keys: keyPlace, logs }: ReaderPlaces): Promise<void> {
+async function serve(port: MessagePort, { store: place, keys: keyPlace, logs, audit }: ReaderPlaces): Promise<void> {
   giveWay()
   const keys = keysAt(keyPlace)
   const store = await openReader(place)
@@ -45,8 +49,10 @@ async function serve(port: MessagePort, { store: place, keys: keyPlace, logs }: 
   const say = (message: FromReader, handedOver: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, handedOver)
   sealer.onFault((fault) => say({ kind: 'fault', fault }))
-  const openLeaves = () => readSqliteLeaves(logs)
-  const reader = new BodyReader({ store, sealer, openLeaves, work: new WorkQueue(), say })
+  const leaves = keptLeaves(logs)
+  const snapshots = new AuditSnapshots(audit)
+  const readIndex: ReaderSources['readIndex'] = (owner, read) => snapshots.read(owner, read)
+  const reader = new BodyReader({ store, sealer, openLeaves: leaves.open, readIndex, work: new WorkQueue(), say })
   const tellMemory = setInterval(
     () => say({ kind: 'memory', heapBytes: getHeapStatistics().used_heap_size }),
     MEMORY_EVERY_MS,
@@ -55,6 +61,8 @@ async function serve(port: MessagePort, { store: place, keys: keyPlace, logs }: 
     if (message.kind !== 'end') return void reader.receive(message)
     clearInterval(tellMemory)
     keys[Symbol.dispose]()
+    snapshots[Symbol.dispose]()
+    leaves[Symbol.dispose]()
     store[Symbol.dispose]()
     // After the last word of this turn.
     setImmediate(() => port.close())

@@ -56,7 +56,6 @@ function withData(attributes: object, dataText: string): string {
 }
 
 export const cloudEvents: ExportFormat = {
-  needsLeafIndex: true,
   contentType: 'application/x-ndjson',
   extension: 'cloudevents.jsonl',
   open: (scope) => ({
@@ -68,7 +67,6 @@ export const cloudEvents: ExportFormat = {
 }
 
 export const cloudEventsBatch: ExportFormat = {
-  needsLeafIndex: true,
   contentType: 'application/cloudevents-batch+json',
   extension: 'cloudevents.json',
   open: (scope) => ({

@@ -1,6 +1,8 @@
 /** @module The body of an export, all that stands before its trailer: made in portions, counted and digested as they are made. */
 import { createHash } from 'node:crypto'
+import type { EventQuery } from '../../schemas/event-query.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { AsOf } from '../ledger/audit/audit-reads.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 import type { ExportScope, FormatWriter } from './format.ts'
@@ -51,7 +53,7 @@ export interface ExportBody extends Portions<BodyPortion> {
   trailer(trailer: ExportTrailer): Promise<Uint8Array>
 }
 
-/** All events of a tenant, or of one run, up to a position. */
+/** The events of a tenant, of one run or of a query, up to a position. */
 export interface BodyRequest {
   readonly format: FormatName
   readonly ledgerId: string
@@ -59,8 +61,13 @@ export interface BodyRequest {
   /** Whose share of the readers' time it takes. */
   readonly caller: string
   readonly run?: string
+  /** What the index of the audit finds, as of a size of the log, instead of all. */
+  readonly matching?: { readonly filter: EventQuery; readonly asOf: AsOf }
+  /** Leaves of the pinned log: those that lines may name. */
+  readonly leaves: number
   /** Of a part of the log: the event before it. */
   readonly after?: Position
+  readonly filter?: ExportScope['filter']
   readonly part?: ExportScope['part']
   readonly until: Position
   /** So many bytes are there already. */

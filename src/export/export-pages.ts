@@ -57,13 +57,16 @@ async function* none(): AsyncGenerator<readonly LedgerEvent[], void> {}
 /** Runs that a part knows to be read back to their start: beyond them the one met longest ago is read once more where it comes again. */
 const READ_BACK_MAX = 10_000
 
+/** The first events of a run, up to a revision; undefined where it cannot be read. */
+export type RunBefore = (run: string, to: number) => Promise<EventPages | undefined>
+
 /** The same pages. What a run did before the part is told the writer first, when the part comes upon that run. */
 export async function* withBefore(
-  ledger: Ledger,
-  caller: Caller,
   pages: EventPages,
   writer: FormatWriter,
+  runBefore: RunBefore,
 ): AsyncGenerator<readonly LedgerEvent[], void> {
+  if (writer.before === undefined) return yield* pages
   const known = new Set<string>()
   for await (const page of pages) {
     for (const { header } of page) {
@@ -71,20 +74,14 @@ export async function* withBefore(
       if (run === undefined || known.has(run)) continue
       known.add(run)
       if (known.size > READ_BACK_MAX) known.delete(known.values().next().value ?? run)
-      if (header.revision > 0) await tellBefore(ledger, caller, { run, revision: header.revision }, writer)
+      if (header.revision > 0) await tellBefore(writer, await runBefore(run, header.revision - 1))
     }
     yield page
   }
 }
 
 /** A run that cannot be read has no spans that began before the part: what ends in it stands as a moment. */
-async function tellBefore(
-  ledger: Ledger,
-  caller: Caller,
-  { run, revision }: { readonly run: string; readonly revision: number },
-  writer: FormatWriter,
-): Promise<void> {
-  const found = await ledger.runEvents(caller, run, { from: 0, to: revision - 1 })
-  if (!found.ok) return
-  for await (const page of found.value) for (const event of page) writer.before?.(event)
+async function tellBefore(writer: FormatWriter, pages: EventPages | undefined): Promise<void> {
+  if (pages === undefined) return
+  for await (const page of pages) for (const event of page) writer.before?.(event)
 }

@@ -34,9 +34,15 @@ export interface FormatWriter {
 export interface ExportFormat {
   readonly contentType: string
   readonly extension: string
-  /** Its events name their leaves, which the log alone knows. */
-  readonly needsLeafIndex?: boolean
   readonly open: (scope: ExportScope) => FormatWriter
+}
+
+/** What lies beyond the pinned log has no leaf there. */
+export function leafWithin(size: number, leafOf: (eventId: string) => number | undefined): ExportScope['leafIndex'] {
+  return (eventId) => {
+    const index = leafOf(eventId)
+    return index !== undefined && index < size ? index : undefined
+  }
 }
 
 /** A member of a body, where it is a text. */

@@ -10,9 +10,9 @@ import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
 import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar, type Making, NOTHING_MADE } from './export-body.ts'
-import { type EventPages, pagesOf, withBefore } from './export-pages.ts'
+import { type EventPages, pagesOf, type RunBefore, withBefore } from './export-pages.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
-import type { ExportFormat, ExportScope } from './format.ts'
+import { type ExportFormat, type ExportScope, leafWithin } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
 import { type PartInHand, PartMismatchError, partFrom } from './log-part.ts'
 import { type ExportRecord, exportRecord } from './on-record.ts'
@@ -165,26 +165,33 @@ function trailerOf({ ledger, caller, request, pin, part }: ExportInHand, { event
   })
 }
 
-/** In another thread where there is one and the file needs the store alone; else here. */
+/** In another thread where there is one; else here. */
 function bodyFor(input: ExportInHand): ExportBody {
   const { ledger, caller, request, pin, elsewhere, part } = input
   const { format, query = {}, resume } = request
   const { run } = query
   const { until } = pin
   const offset = resume?.offset ?? 0
-  const { needsLeafIndex = false, open }: ExportFormat = FORMATS[format]
-  const scope = scopeOf(input)
-  const writer = open(scope)
-  const looksBack = part !== undefined && writer.before !== undefined
-  if (elsewhere === undefined || needsLeafIndex || looksBack || until === undefined || filterOf(query) !== undefined) {
-    const pages = looksBack ? withBefore(ledger, caller, input.pages, writer) : input.pages
+  const { leafIndex, ...scope } = scopeOf(input)
+  if (elsewhere === undefined || until === undefined) {
+    const writer = FORMATS[format].open({ ...scope, leafIndex })
+    const runBefore: RunBefore = async (of, to) => {
+      const found = await ledger.runEvents(caller, of, { from: 0, to })
+      return found.ok ? found.value : undefined
+    }
+    const pages = part === undefined ? input.pages : withBefore(input.pages, writer, runBefore)
     return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS })
   }
-  const { tenant, actor } = caller
-  const of = { ledgerId: ledger.ledgerId, tenant, caller: actor, ...(run !== undefined && { run }) }
+  const of = { caller: caller.actor, ...scope, ...(run !== undefined && { run }) }
   const after = part?.last?.position
-  const begun = { ...(after !== undefined && { after }), ...(scope.part && { part: scope.part }) }
-  return elsewhere.body({ format, ...of, ...begun, until, offset })
+  const leaves = pin.tree?.size ?? 0
+  const asOf = { treeSize: leaves, position: until, eventId: pin.tree?.eventId ?? null }
+  const matching = scope.filter && { filter: query, asOf }
+  return elsewhere.body({
+    ...{ format, ...of, leaves, until, offset },
+    ...(after !== undefined && { after }),
+    ...(matching && { matching }),
+  })
 }
 
 function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHand): ExportScope {
@@ -195,10 +202,7 @@ function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHan
     ...(part && { part: placeOf(part) }),
     ledgerId: ledger.ledgerId,
     tenant,
-    leafIndex: (eventId) => {
-      const index = ledger.logs?.leafIndex(tenant, eventId)
-      return index !== undefined && index < size ? index : undefined
-    },
+    leafIndex: leafWithin(size, (eventId) => ledger.logs?.leafIndex(tenant, eventId)),
   }
 }
 

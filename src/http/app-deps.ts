@@ -71,8 +71,8 @@ export interface AppOptions {
   readonly memory?: MemoryBudget
   /** Folders whose disks are measured, by the name that the metric gives them. */
   readonly disks?: Readonly<Record<string, string>>
-  /** Threads that make exports; absent: the thread that answers makes them. */
-  readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'stats'>
+  /** Threads that make exports, bundles, replays and answers; absent: the thread that answers makes them. */
+  readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */

@@ -5,6 +5,7 @@ import type { AuditIndex } from '../store/audit-index.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
+import type { AnswerMaker } from './audit/audit-service.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
 import type { ValueLimits } from './values/value-limits.ts'
@@ -26,6 +27,8 @@ export interface LedgerOptions {
     readonly waitMs?: number | undefined
     /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
     readonly onlyIfAsked?: boolean
+    /** Absent: questions are answered in this thread. */
+    readonly elsewhere?: AnswerMaker | undefined
   }
   /** What the operator declared for a tenant's runs; absent: nothing for any. Read at each start of a new run. */
   readonly tenantPolicy?: TenantPolicies

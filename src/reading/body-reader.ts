@@ -1,12 +1,14 @@
-/** @module The reader's side: makes exports, bundles and replays from a store of its own, one portion at a time, each when it is requested. */
+/** @module The reader's side: makes exports, bundles, replays and answers from a store of its own, one portion at a time, each when it is requested. */
 import { bundlePortions } from '../export/bundle/bundle-portions.ts'
 import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
-import { type BodyRequest, bodyOf, type ExportBody, type Portions, portionsOf } from '../export/export-body.ts'
-import { FORMATS } from '../export/formats.ts'
+import { type ExportBody, type Portions, portionsOf } from '../export/export-body.ts'
 import { type Pace, ReaderLeftError, type WorkQueue } from '../resources/work-queue.ts'
+import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
 import type { FromReader, HostAnswer, HostQuestion, ReaderJob, ReaderPortion, ToReader } from './protocol.ts'
 import { errorOf, failureOf } from './read-failure.ts'
-import { bundleReads, exportPages, type ReaderSources, replayLines } from './reader-pages.ts'
+import { exportBody } from './reader-exports.ts'
+import { bundleReads, type ReaderSources, replayLines } from './reader-pages.ts'
+import { answerFile, questionPortions } from './reader-questions.ts'
 import { type ReplayRequest, replayPortions } from './replay-portions.ts'
 
 /** Each costs the other thread a message: it is larger than a portion that is made there. */
@@ -89,20 +91,36 @@ export class BodyReader {
     const { tenant } = job.request
     const caller = 'caller' in job.request ? job.request.caller : job.request.exportedBy.actor
     const pace = this.#deps.work.begin({ tenant, caller })
-    const body =
-      job.kind === 'export'
-        ? this.#export(job.request, pace)
-        : job.kind === 'bundle'
-          ? this.#bundle(id, job.request, pace)
-          : this.#replay(job.request, pace)
-    this.#bodies.set(id, { pace, body })
+    this.#bodies.set(id, { pace, body: this.#bodyOf(id, job, pace) })
   }
 
-  #export(request: BodyRequest, pace: Pace): ExportBody {
-    const { format, ledgerId, tenant, part, offset } = request
-    const writer = FORMATS[format].open({ ledgerId, tenant, leafIndex: () => undefined, ...(part && { part }) })
-    const pages = exportPages(this.#deps, request, pace)
-    return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS, wholePages: false })
+  #bodyOf(id: number, job: ReaderJob, pace: Pace): Open['body'] {
+    const making = { pace, owner: this.#indexOwner(id), portionChars: PORTION_CHARS }
+    switch (job.kind) {
+      case 'export':
+        return exportBody(this.#deps, job.request, making)
+      case 'bundle':
+        return this.#bundle(id, job.request, pace)
+      case 'replay':
+        return this.#replay(job.request, pace)
+      case 'question':
+        return portionsOf(questionPortions(this.#deps, job.request, making))
+      case 'answer':
+        return portionsOf(answerFile(this.#deps, job.request, making))
+    }
+  }
+
+  #indexOwner(id: number): IndexOwner {
+    return {
+      vouch: async (damage) => {
+        const answer = await this.#ask(id, { what: 'index-state', damage })
+        if (answer.what !== 'index-state')
+          throw new TypeError(`the state of the index was answered with ${answer.what}`)
+        return answer.state
+      },
+      opening: async () => void (await this.#ask(id, { what: 'index-opening' })),
+      opened: async () => void (await this.#ask(id, { what: 'index-opened' })),
+    }
   }
 
   #bundle(id: number, request: BundleRequest, pace: Pace): Portions<ReaderPortion> {

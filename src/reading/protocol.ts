@@ -1,7 +1,9 @@
 /** @module What the thread that writes and a thread that reads say to each other. Bytes are handed over, not copied. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
 import type { BodyPortion, BodyRequest } from '../export/export-body.ts'
+import type { AuditPage, PlannedQuestion } from '../ledger/audit/audit-reads.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
@@ -11,15 +13,37 @@ export type ReaderJob =
   | { readonly kind: 'export'; readonly request: BodyRequest }
   | { readonly kind: 'bundle'; readonly request: BundleRequest }
   | { readonly kind: 'replay'; readonly request: ReplayRequest }
+  | { readonly kind: 'question'; readonly request: QuestionRequest }
+  | { readonly kind: 'answer'; readonly request: AnswerBodyRequest }
 
-export type ReaderPortion = BodyPortion | ReplayPortion
+/** One page of an answer to a question of auditors. */
+export interface QuestionRequest {
+  readonly tenant: string
+  /** Whose share of the readers' time it takes. */
+  readonly caller: string
+  readonly planned: PlannedQuestion
+}
 
-/** What only the thread with the log and its key can say: asked in the middle of a portion, one question at a time. */
+/** The only portion of a page: its rows as the text of a JSON array, and what is said of them. */
+export interface PagePortion {
+  readonly chunk: Uint8Array
+  readonly page: Omit<AuditPage, 'items' | 'itemsText'>
+}
+
+export type ReaderPortion = BodyPortion | ReplayPortion | AnswerPortion | PagePortion
+
+/** What only the thread with the log, its key and the index can say: asked in the middle of a portion, one question at a time. */
 export type HostQuestion =
+  /** What the file system says of an index that may be believed; `damage`: why it could not be read. */
+  | { readonly what: 'index-state'; readonly damage?: string | undefined }
+  /** A connection is about to open the file of the index, or has done so. */
+  | { readonly what: 'index-opening' | 'index-opened' }
   | { readonly what: 'proof-files'; readonly ids: readonly string[] }
   | { readonly what: 'sign'; readonly payloadType: string; readonly payload: Uint8Array }
 
 export type HostAnswer =
+  | { readonly what: 'index-state'; readonly state: string | undefined }
+  | { readonly what: 'noted' }
   | { readonly what: 'proof-files'; readonly files: readonly string[] }
   | { readonly what: 'signed'; readonly envelope: DsseEnvelope | undefined }
   | { readonly what: 'failed'; readonly failure: ReadFailure }
@@ -40,6 +64,8 @@ export interface ReadFailure {
   readonly message: string
   readonly retryAfterMs?: number
   readonly hasLeft?: true
+  /** An event of the index that the store does not hold. */
+  readonly missing?: { readonly stream: string; readonly revision: number }
 }
 
 export type FromReader =

@@ -3,19 +3,19 @@
 import { ValueStored } from '../../schemas/events/value-stored.ts'
 import { runStream, valueStream } from '../../schemas/names.ts'
 import type { BundleReads, BundleRequest } from '../export/bundle/plan-bundle.ts'
-import type { BodyRequest } from '../export/export-body.ts'
-import { upTo } from '../export/up-to.ts'
 import type { Sealer } from '../ledger/identity/sealer.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { leafRecords } from '../ledger/log/leaf-records.ts'
 import { ledgerEvent } from '../ledger/read/parse-record.ts'
-import { reportFaults, sealOf } from '../ledger/read/record-seal.ts'
+import { reportFaults } from '../ledger/read/record-seal.ts'
 import { replayRecords } from '../ledger/read/replay.ts'
 import type { Pace } from '../resources/work-queue.ts'
+import type { ReadableIndex } from '../store/audit-index.ts'
 import { type Position, type ReadRecord, type StoreReader, StoreUnavailableError } from '../store/event-store.ts'
 import type { LeafReader } from '../store/log-store.ts'
 import { pacedPages } from '../store/paced-pages.ts'
+import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
 import type { ReplayRequest } from './replay-portions.ts'
 
 /** The store has not what was pinned: somebody put another file in its place. */
@@ -26,23 +26,22 @@ export interface ReaderSources {
   readonly sealer: Sealer
   /** The leaves of the logs, as they are now; undefined where their file cannot be read. */
   readonly openLeaves: () => LeafReader | undefined
+  /** The auditors' index as it is when its owner says that it may be believed. */
+  readonly readIndex: <T>(owner: IndexOwner, read: (index: ReadableIndex) => Promise<T>) => Promise<T>
 }
 
-export async function* exportPages(
-  { store, sealer }: ReaderSources,
-  { tenant, run, after, until }: BodyRequest,
-  pace: Pace,
-): AsyncGenerator<readonly LedgerEvent[], void> {
-  await requireReaches(store, until)
-  const shown = (record: ReadRecord): LedgerEvent => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
-  const pages = run === undefined ? store.readAll({ after, until, tenant }) : store.readStream(runStream(tenant, run))
-  for await (const page of upTo(store, pacedPages(pages, pace), until)) yield page.map(shown)
-}
-
-async function requireReaches(store: StoreReader, until: Position): Promise<void> {
+/** Throws `StoreUnavailableError` where the store ends before what was pinned. */
+export async function requireReaches(store: StoreReader, until: Position): Promise<void> {
   const end = await store.end()
   if (end === undefined || store.comparePositions(end, until) < 0)
     throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
+}
+
+/** Throws `StoreUnavailableError` where the file of the logs cannot be read. */
+export function leavesOf({ openLeaves }: Pick<ReaderSources, 'openLeaves'>): LeafReader {
+  const leaves = openLeaves()
+  if (leaves === undefined) throw new StoreUnavailableError('the file of the logs cannot be read', BEHIND_RETRY_MS)
+  return leaves
 }
 
 /** The file of the leaves is opened with the first page that needs it, and held without a snapshot until disposed. */
@@ -59,8 +58,7 @@ export function bundleReads(
     for await (const page of pacedPages(pages(), pace)) yield page.map(ledgerEvent)
   }
   const leafPages = (size: number): AsyncIterable<readonly ReadRecord[]> => {
-    leaves ??= openLeaves()
-    if (leaves === undefined) throw new StoreUnavailableError('the file of the logs cannot be read', BEHIND_RETRY_MS)
+    leaves ??= leavesOf({ openLeaves })
     return leafRecords({ store, leaves }, tenant, size)
   }
   return {

@@ -36,7 +36,6 @@ export class ReaderThread {
   readonly #options: ReaderThreadOptions
   #worker: Worker | undefined
   #waiting = new Map<number, Waiting>()
-  /** Of bodies that ask back. */
   readonly #hosts = new Map<number, AnswerHost>()
   #bodies = 0
   #heapBytes = 0
@@ -56,10 +55,10 @@ export class ReaderThread {
   }
 
   /** The life of the thread that a body belongs to: a later one knows nothing of it. */
-  open(id: number, job: ReaderJob, host?: AnswerHost): ReaderLine {
+  open(id: number, job: ReaderJob, host: AnswerHost): ReaderLine {
     const worker = this.#worker ?? this.#start()
     this.#bodies += 1
-    if (host !== undefined) this.#hosts.set(id, host)
+    this.#hosts.set(id, host)
     worker.postMessage({ kind: 'open', id, job } satisfies ToReader)
     return {
       ask: (message) => {

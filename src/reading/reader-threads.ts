@@ -1,10 +1,16 @@
-/** @module Threads that read: exports, bundles and replays are made in them, so that the thread that writes passes on bytes and nothing else. */
+/** @module Threads that read: exports, bundles, replays and answers are made in them, so that the thread that writes passes on bytes and nothing else. */
+import type { JsonObject } from '../../schemas/json.ts'
+import type { AnswerBodyMaker, AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleMaker } from '../export/bundle/bundle-portions.ts'
 import type { BundleHost, BundleRequest } from '../export/bundle/plan-bundle.ts'
 import type { BodyMaker, BodyPortion, BodyRequest, ExportBody, Portions } from '../export/export-body.ts'
+import type { AuditPage, PlannedQuestion } from '../ledger/audit/audit-reads.ts'
+import type { AnswerMaker } from '../ledger/audit/audit-service.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
+import type { Caller } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
-import type { HostAnswer, HostQuestion, ReaderJob, ReaderPortion } from './protocol.ts'
+import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
+import type { HostAnswer, HostQuestion, PagePortion, ReaderJob, ReaderPortion } from './protocol.ts'
 import { failureOf } from './read-failure.ts'
 import { type AnswerHost, type ReaderLine, ReaderThread } from './reader-thread.ts'
 import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
@@ -16,7 +22,12 @@ export interface ReaderThreadsOptions {
   readonly log: Log
   /** An event that one of them read does not verify. */
   readonly onFault: (fault: SealFault) => void
+  /** Whoever writes the auditors' index. */
+  readonly index: IndexOwner
 }
+
+/** How often the one who waits for an answer is looked for: nobody says that he has left. */
+const LOOK_MS = 250
 
 export interface ReaderStats {
   readonly threads: number
@@ -28,12 +39,14 @@ export interface ReaderStats {
   readonly deaths: number
 }
 
-export class ReaderThreads implements BodyMaker, BundleMaker, AsyncDisposable {
+export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, AnswerBodyMaker, AsyncDisposable {
   readonly #threads: readonly ReaderThread[]
+  readonly #index: IndexOwner
   #lastId = 0
   #deaths = 0
 
-  constructor({ count, file, workerData, log, onFault }: ReaderThreadsOptions) {
+  constructor({ count, file, workerData, log, onFault, index }: ReaderThreadsOptions) {
+    this.#index = index
     const onDeath = (why: string): void => {
       this.#deaths += 1
       log.warn(
@@ -58,22 +71,43 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AsyncDisposable {
   }
 
   bundle(request: BundleRequest, host: BundleHost): Portions<BodyPortion> {
-    return this.#begun<BodyPortion>({ kind: 'bundle', request }, (question) => answered(host, question)).portions
+    return this.#begun<BodyPortion>({ kind: 'bundle', request }, host).portions
   }
 
   replay(request: ReplayRequest): Portions<ReplayPortion> {
     return this.#begun<ReplayPortion>({ kind: 'replay', request }).portions
   }
 
+  answerBody(request: AnswerBodyRequest): Portions<AnswerPortion> {
+    return this.#begun<AnswerPortion>({ kind: 'answer', request }).portions
+  }
+
+  async answer(planned: PlannedQuestion, { actor, pace }: Caller): Promise<AuditPage> {
+    const { tenant } = planned
+    const { portions } = this.#begun<PagePortion>({ kind: 'question', request: { tenant, caller: actor, planned } })
+    const look = setInterval(() => {
+      if (pace?.isOver === true) portions.leave()
+    }, LOOK_MS)
+    try {
+      const portion = await portions.next()
+      if (portion === undefined) throw new TypeError('a reader answered a question with nothing')
+      return pageFrom(portion)
+    } finally {
+      clearInterval(look)
+      await portions.close()
+    }
+  }
+
   /** A job is opened when its first portion is requested: what nobody begins to read leaves nothing open. */
   #begun<T extends ReaderPortion>(
     job: ReaderJob,
-    host?: AnswerHost,
+    bundleHost?: BundleHost,
   ): { readonly open: () => { readonly line: ReaderLine; readonly id: number }; readonly portions: Portions<T> } {
     const id = ++this.#lastId
     let line: ReaderLine | undefined
+    const host = hostOf(this.#index, bundleHost)
     const open = () => {
-      line ??= this.#leastBusy().open(id, job, host)
+      line ??= this.#leastBusy().open(id, job, host.answer)
       return { line, id }
     }
     const portions: Portions<T> = {
@@ -88,6 +122,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AsyncDisposable {
         // Where its thread is gone, so is what it held.
         await line?.ask({ kind: 'close', id }).catch(() => undefined)
         line?.closed()
+        await host.closed()
       },
     }
     return { open, portions }
@@ -113,11 +148,52 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AsyncDisposable {
   }
 }
 
-async function answered(host: BundleHost, question: HostQuestion): Promise<HostAnswer> {
-  try {
-    if (question.what === 'proof-files') return { what: 'proof-files', files: await host.proofFiles(question.ids) }
-    return { what: 'signed', envelope: await host.sign(question.payloadType, question.payload) }
-  } catch (error) {
-    return { what: 'failed', failure: failureOf(error) }
+interface Host {
+  readonly answer: AnswerHost
+  /** The body is closed, or gone with its thread. */
+  readonly closed: () => Promise<void>
+}
+
+/** Of one body. */
+function hostOf(index: IndexOwner, bundle: BundleHost | undefined): Host {
+  let isOpening = false
+  const answered = async (question: HostQuestion): Promise<HostAnswer> => {
+    switch (question.what) {
+      case 'index-state':
+        return { what: 'index-state', state: await index.vouch(question.damage) }
+      case 'index-opening':
+        isOpening = true
+        await index.opening()
+        return { what: 'noted' }
+      case 'index-opened':
+        isOpening = false
+        await index.opened()
+        return { what: 'noted' }
+      case 'proof-files':
+        return { what: 'proof-files', files: (await bundle?.proofFiles(question.ids)) ?? [] }
+      case 'sign':
+        return { what: 'signed', envelope: await bundle?.sign(question.payloadType, question.payload) }
+    }
+  }
+  return {
+    answer: (question) => answered(question).catch((error: unknown) => ({ what: 'failed', failure: failureOf(error) })),
+    closed: async () => {
+      if (isOpening) await index.opened()
+    },
+  }
+}
+
+/** Its rows are parsed where somebody wants them as objects: over HTTP they are passed on as they are. */
+function pageFrom({ chunk, page }: PagePortion): AuditPage {
+  const { buffer, byteOffset, byteLength } = chunk
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString()
+  let items: readonly JsonObject[] | undefined
+  return {
+    ...page,
+    get items() {
+      items ??= JSON.parse(text) as readonly JsonObject[]
+      return items
+    },
+    itemsText: () => text,
   }
 }

@@ -32,6 +32,8 @@ export interface Pace {
    * it, once the reader has left.
    */
   turn(): Promise<void> | undefined
+  /** Whether the reader has left. */
+  readonly isOver: boolean
   /** The reader has left. */
   leave(): void
 }

@@ -169,6 +169,14 @@ export interface KeyGroup {
 export interface AuditIndex extends DerivedFile {
   /** Whether the rows are those that this ledger's processes wrote. Reads all of them where that is not known; the words are not covered. */
   isAuthentic(): Promise<boolean>
+  /**
+   * What the file system says of the file now, where all of it is known to be this ledger's: whoever reads the file beside its owner may believe
+   * what it reads while the file system still says so. Undefined where that is not known, and of an index in memory.
+   */
+  knownState(): string | undefined
+  /** Another connection of this process is about to open the file: until `opened`, what that changes about it is nobody else's writing. */
+  opening(): void
+  opened(): void
   progress(): AuditProgress | undefined
   /** Leaves of a tenant so far. */
   size(tenant: string): number
@@ -220,3 +228,9 @@ export interface AuditIndex extends DerivedFile {
   ): SpendStretch
   keys(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly window: LeafWindow }): readonly KeyGroup[]
 }
+
+/** What questions are answered from. */
+export type ReadableIndex = Omit<
+  AuditIndex,
+  keyof DerivedFile | 'isAuthentic' | 'knownState' | 'opening' | 'opened' | 'save'
+>

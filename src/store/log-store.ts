@@ -129,5 +129,5 @@ export interface LogStore extends DerivedFile {
   save(batch: LogBatch, from: Position | undefined): boolean
 }
 
-/** The leaves alone, for whoever reads beside the one who writes them. */
-export type LeafReader = Pick<LogStore, 'leaf' | 'leaves'> & Disposable
+/** Leaves and tiles alone, for whoever reads beside the one who writes them. */
+export type LeafReader = Pick<LogStore, 'leaf' | 'leaves' | 'leafOf' | 'tile'> & Disposable

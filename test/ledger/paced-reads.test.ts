@@ -26,6 +26,9 @@ function counted(leaveAfter = Number.POSITIVE_INFINITY): Counted {
       this.turns += 1
       if (this.turns > leaveAfter) throw new ReaderLeftError()
     },
+    get isOver() {
+      return this.turns > leaveAfter
+    },
     leave: () => undefined,
   }
   return { ...alice, pace }

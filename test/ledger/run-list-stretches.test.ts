@@ -38,7 +38,7 @@ function home(): Home {
   return { list, views, [Symbol.dispose]: close }
 }
 
-const pace = (turn: () => Promise<void> | undefined): Pace => ({ turn, leave: () => undefined })
+const pace = (turn: () => Promise<void> | undefined): Pace => ({ turn, isOver: false, leave: () => undefined })
 const FAILED = { status: 'failed', limit: 10 }
 
 test('a filter that one of two thousand runs fits gives other work its turns while it looks, and finds it (F109)', async () => {

@@ -11,6 +11,7 @@ import { type ReplayPortion, replayPortions } from '../../src/reading/replay-por
 import { readSettings } from '../../src/settings/config.ts'
 import { StoreUnavailableError } from '../../src/store/event-store.ts'
 import { unpackTar } from '../support/bundles.ts'
+import { NO_INDEX } from '../support/no-index.ts'
 import { collect } from '../support/records.ts'
 import { drive } from '../support/run-driver.ts'
 import { rowsOf, setColumn } from '../support/tamper.ts'
@@ -145,7 +146,7 @@ test('a thread that dies in the middle of a bundle, while it waits for a signatu
   using folder = tempFolder()
   await using opened = await seeded(folder.file('data'))
   await using mortal = new ReaderThreads({
-    ...{ count: 1, file: MORTAL, workerData: {}, log: silentLog, onFault: () => undefined },
+    ...{ count: 1, file: MORTAL, workerData: {}, log: silentLog, onFault: () => undefined, index: NO_INDEX },
   })
   const cut = await bundled(opened, { run: 'r1' }, mortal).catch((error: unknown) => error)
   assert.instance(cut, StoreUnavailableError)

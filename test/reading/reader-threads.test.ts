@@ -11,6 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { ReaderThreads } from '../../src/reading/reader-threads.ts'
 import { readSettings, type Settings } from '../../src/settings/config.ts'
 import { StoreUnavailableError } from '../../src/store/event-store.ts'
+import { NO_INDEX } from '../support/no-index.ts'
 import { collect } from '../support/records.ts'
 import { drive } from '../support/run-driver.ts'
 import { rowsOf, setColumn } from '../support/tamper.ts'
@@ -108,7 +109,14 @@ for (const [how, file] of [
     await using opened = await seeded(folder.file('data'))
     const warned: string[] = []
     const log = { ...silentLog, warn: (_: object, message: string) => warned.push(message) }
-    await using mortal = new ReaderThreads({ count: 1, file, workerData: {}, log, onFault: () => undefined })
+    await using mortal = new ReaderThreads({
+      count: 1,
+      file,
+      workerData: {},
+      log,
+      onFault: () => undefined,
+      index: NO_INDEX,
+    })
     const cut = await fileOf(opened.ledger, { format: 'jsonl' }, mortal).catch((error: unknown) => error)
     assert.instance(cut, StoreUnavailableError)
     assert.is((await issues(opened)).at(-1)?.outcome, 'cut')

@@ -59,6 +59,7 @@ function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
     ...bound(auditOfStore({ store, index, sealer: new Sealer(keys) })),
     runs: async () => ({ ok: false, code: 'invalid-query', detail: 'this test ledger lists no past runs' }),
     record: async () => undefined,
+    recordPage: async () => undefined,
     notePayloads: () => undefined,
   }
 }
@@ -66,6 +67,8 @@ function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
 const bound = (reads: UnrecordedReads): UnrecordedReads => ({
   asOf: (caller) => reads.asOf(caller),
   ask: (caller, question, page) => reads.ask(caller, question, page),
+  plan: (caller, question, page) => reads.plan(caller, question, page),
+  page: (caller, planned) => reads.page(caller, planned),
   event: (caller, eventId) => reads.event(caller, eventId),
   matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
   matching: (caller, filter, range) => reads.matching(caller, filter, range),

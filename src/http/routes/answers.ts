@@ -43,7 +43,7 @@ async function answered(ask: Ask<z.output<typeof AnswerParams>>): Promise<Respon
   if (order !== undefined && !isOrdered(AUDIT_QUERIES[item].shape)) return problemResponse(noOrder, path)
   const question = { name: item, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
   const wanted = { format, question, newestFirst: order === 'desc', treeSize: asOf }
-  const prepared = await prepareAnswer(edge.ledger, caller, wanted)
+  const prepared = await prepareAnswer(edge.ledger, caller, wanted, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { format: form, start, chunks } = prepared.value
   return openStream(ask, {

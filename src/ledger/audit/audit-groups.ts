@@ -6,7 +6,7 @@ import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import type { Pace } from '../../resources/work-queue.ts'
-import type { AuditFilter, AuditIndex, AuditView, KeyGroup, LeafWindow } from '../../store/audit-index.ts'
+import type { AuditFilter, AuditView, KeyGroup, LeafWindow, ReadableIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { type EventDeps, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import type { AsOf } from './audit-reads.ts'
@@ -18,7 +18,7 @@ const MISSING_SHOWN = 20
 const KEYS_MAX = 1_000
 
 export interface GroupDeps extends EventDeps {
-  readonly index: AuditIndex
+  readonly index: ReadableIndex
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>
 }
 

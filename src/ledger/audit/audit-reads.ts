@@ -41,9 +41,24 @@ export interface AuditPageRequest {
   readonly newestFirst?: boolean
 }
 
+/** A question that its query takes, of a log that was that large: whoever answers it asks nobody's leave any more. */
+export interface PlannedQuestion {
+  readonly tenant: string
+  readonly question: AuditQuestion
+  readonly asOf: AsOf
+  /** Where the page before ended. */
+  readonly after?: readonly Json[] | undefined
+  readonly limit: number
+  readonly newestFirst: boolean
+}
+
 export interface AuditPage {
   readonly ok: true
   readonly items: readonly JsonObject[]
+  /** Of them. */
+  readonly count: number
+  /** The same as a JSON array: an answer that another thread made is passed on as it is. */
+  readonly itemsText: () => string
   /** `after` of the next page; absent on the last one. */
   readonly next?: readonly Json[]
   readonly asOf: AsOf
@@ -88,6 +103,12 @@ export interface AuditReads {
   /** The log as it is now: what pages and exports are pinned to. */
   asOf(caller: Caller): Promise<AsOf>
   ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal>
+  /** The same question, held against what its query takes and pinned, and not answered yet: for a file of all its pages. */
+  plan(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<PlannedQuestion | AuditRefusal>
+  /** A page of a question that was planned. Whoever gives it to somebody puts that on record first, with `recordPage`. */
+  page(caller: Caller, planned: PlannedQuestion): Promise<AuditPage>
+  /** Puts a page of so many rows on record. Throws as `record` does. */
+  recordPage(caller: Caller, planned: PlannedQuestion, rows: number): Promise<void>
   /**
    * Puts a read that did not go through this interface on record, durably: a page, an export, a tail, a replay. What does go through it is
    * recorded by itself. Throws `StoreUnavailableError` where the store takes no writes: then nothing may be answered.
@@ -118,10 +139,15 @@ export type MatchedEvent = LedgerEvent & { readonly leaf: number }
 export class DamagedIndexError extends Error {
   readonly code = 'index-damaged'
 
+  readonly stream: string
+  readonly revision: number
+
   constructor(stream: string, revision: number) {
     super(
       `${stream} @ ${revision} is in the index and not in the store: run "countersign verify", then "countersign rebuild"`,
     )
     this.name = 'DamagedIndexError'
+    this.stream = stream
+    this.revision = revision
   }
 }

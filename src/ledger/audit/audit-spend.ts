@@ -19,7 +19,11 @@ const FIRST_BLOCKS = 64
 /** What whole hours begin with. */
 const HOUR_START = /^:00:00(?:\.0+)?Z$/
 
-export async function spendAnswer({ index }: GroupDeps, ask: GroupAsk, by: SpendBy): Promise<GroupAnswer> {
+export async function spendAnswer(
+  { index }: Pick<GroupDeps, 'index'>,
+  ask: GroupAsk,
+  by: SpendBy,
+): Promise<GroupAnswer> {
   const { limit } = ask
   const groups = by === 'run' ? await spendOfRuns(index, ask) : await spendOfLog(index, ask, by)
   const items = groups.slice(0, limit).map(({ key, tokens, costNano, currency }) => ({

@@ -9,7 +9,7 @@ import { QuietFollower } from '../read/quiet-follower.ts'
 import { AccessLog } from './access-log.ts'
 import { AuditProjection } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
-import { AuditService } from './audit-service.ts'
+import { type AnswerMaker, AuditService } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
 import { PayloadReads } from './payload-reads.ts'
 import { recordedReads } from './recorded-reads.ts'
@@ -28,6 +28,8 @@ export interface OpenAuditDeps {
   readonly memory: MemoryBudget
   readonly log: Log
   readonly onlyIfAsked?: boolean
+  /** Absent: questions are answered in this thread. */
+  readonly elsewhere?: AnswerMaker | undefined
   /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
   readonly waitMs?: number | undefined
   /** The store is another's to write: who asks is put on no record. */
@@ -46,7 +48,7 @@ const NOBODY = { note: () => undefined }
 /** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
-  const { list, waitMs = Number.POSITIVE_INFINITY } = deps
+  const { list, waitMs = Number.POSITIVE_INFINITY, elsewhere } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), { appendsSoFar, followed: lag, inLulls })
@@ -55,7 +57,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
-  const service = new AuditService({ store, index, sealer, catchUp })
+  const service = new AuditService({ store, index, sealer, catchUp, elsewhere })
   const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
   return {
     reads: recordedReads(service, { ...recording, runs: runsAsOf({ store, index, list, catchUp }) }),

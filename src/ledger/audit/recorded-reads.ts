@@ -18,9 +18,12 @@ export function recordedReads(reads: UnrecordedReads, { log, payloads, runs }: R
     matching: (caller, filter, range) => reads.matching(caller, filter, range),
     record: (caller, read) => log.record(caller, read),
     notePayloads: (caller, run) => payloads.note(caller, run),
+    plan: (caller, question, page) => reads.plan(caller, question, page),
+    page: (caller, planned) => reads.page(caller, planned),
+    recordPage: (caller, { question, asOf }, rows) => log.record(caller, readOf(question, asOf, rows)),
     ask: async (caller, question, page) => {
       const answer = await reads.ask(caller, question, page)
-      if (answer.ok) await log.record(caller, readOf(question, answer.asOf, answer.items.length))
+      if (answer.ok) await log.record(caller, readOf(question, answer.asOf, answer.count))
       return answer
     },
     event: async (caller, eventId) => {

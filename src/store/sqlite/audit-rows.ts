@@ -7,7 +7,8 @@ import {
   type AuditRow,
   type NamedFilter,
 } from '../../../schemas/audit-fields.ts'
-import type { AuditFilter, AuditView } from '../audit-index.ts'
+import { MONEY_SCALE } from '../../../schemas/money.ts'
+import type { AuditFilter, AuditView, ChargeRow } from '../audit-index.ts'
 
 /** What SQLite keeps of a field; null: the event says nothing about it. */
 export type AuditColumns = Readonly<Record<AuditColumn, string | number | null>>
@@ -85,4 +86,16 @@ export function matchText(tenant: string, phrases: readonly (readonly string[])[
 
 function listText(text: string): string {
   return text.replaceAll(LIST_BORDER, ' ')
+}
+
+export function chargeColumns({ agent, tokens, costNano, currency, provider, model }: ChargeRow) {
+  return {
+    agent,
+    tokens,
+    whole: costNano / MONEY_SCALE,
+    nano: costNano % MONEY_SCALE,
+    currency: currency ?? null,
+    provider: provider ?? null,
+    model: model ?? null,
+  }
 }

@@ -5,12 +5,12 @@
 import { rmSync } from 'node:fs'
 import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } from '../derived-file.ts'
 import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
-import { asOpenError, type Database, diskFault, isSqliteCode, openDatabase, openReadOnly } from './open.ts'
+import { asOpenError, type Database, diskFault, isSqliteCode, openDatabase } from './open.ts'
 import { REST_SUFFIX } from './rest-file.ts'
 import type { RowSeal } from './row-seal.ts'
 import { makeFile } from './store-path.ts'
 
-const BUSY_TIMEOUT_MS = 2_000
+export const BUSY_TIMEOUT_MS = 2_000
 /** A place of the disk that cannot be read is damage too: the file rebuilt lies elsewhere. */
 const DAMAGE = [
   'SQLITE_CORRUPT',
@@ -23,7 +23,6 @@ const DAMAGE = [
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
 /** How long a caller is to wait where the medium refuses the file. */
 const AGAIN_MS = 1_000
-const ALL_PAGES = 2 ** 31 - 1
 const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal', REST_SUFFIX]
@@ -185,48 +184,6 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
   }
 }
 
-/** A file that is another's to write, as it was when it was opened. */
-export interface ReadFile<T> extends Disposable {
-  readonly over: T
-  /**
-   * Once it was found authentic: as it was then. Others have their turn after each so many pages; by default it is done in one go. Throws
-   * the driver's error where the copy cannot be written.
-   */
-  copyTo(path: string, pagesAtOnce?: number): Promise<void>
-}
-
-/** For reading alone, beside whoever writes it. Undefined where it is missing, damaged, of another version, or cannot be opened. */
-export function openForReading<T extends OverFile>(
-  path: string,
-  { schema, over }: DisposableKind<T>,
-): ReadFile<T> | undefined {
-  let db: Database | undefined
-  try {
-    db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
-    // One snapshot from here on, whatever its owner writes meanwhile.
-    db.exec('BEGIN')
-    if (readSchema(db) !== schemaText(schema)) {
-      db.close()
-      return undefined
-    }
-    return readFile(db, over(db))
-  } catch {
-    db?.close()
-    return undefined
-  }
-}
-
-function readFile<T extends OverFile>(db: Database, over: T): ReadFile<T> {
-  return {
-    over,
-    copyTo: async (path, pagesAtOnce = ALL_PAGES) => {
-      await db.backup(path, { progress: () => pagesAtOnce })
-      over.seal?.noteCopy(path)
-    },
-    [Symbol.dispose]: () => db.close(),
-  }
-}
-
 /** Undefined where the file holds other tables than these. */
 function openWith<T extends OverFile>(
   path: string,
@@ -257,7 +214,7 @@ const EMPTY_SCHEMA = '[]'
 const schemaTexts = new Map<string, string>()
 
 /** The schema as SQLite would read it back: also a trigger or a view that somebody added is another schema. */
-function schemaText(schema: string): string {
+export function schemaText(schema: string): string {
   const known = schemaTexts.get(schema)
   if (known !== undefined) return known
   const db = openDatabase({ path: ':memory:', busyTimeoutMs: 0 })
@@ -271,10 +228,10 @@ function schemaText(schema: string): string {
   }
 }
 
-function readSchema(db: Database): string {
+export function readSchema(db: Database): string {
   return JSON.stringify(db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all())
 }
 
-function isDamage(error: unknown): boolean {
+export function isDamage(error: unknown): boolean {
   return isSqliteCode(error, ...DAMAGE)
 }

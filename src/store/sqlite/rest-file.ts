@@ -33,6 +33,12 @@ export function fileState(path: string): string {
     .join('\n')
 }
 
+/** Which file bears this name; '' where none does. */
+export function fileIdentity(path: string): string {
+  const status = statSync(path, { throwIfNoEntry: false, bigint: true })
+  return status === undefined ? '' : `${status.dev} ${status.ino}`
+}
+
 /** Leaves the old one in place where it cannot be written. */
 export function saveRest(path: string, rowKey: Uint8Array, { sum, state }: Rest): void {
   const nonce = randomBytes(NONCE_BYTES)

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
 import type { Database } from './open.ts'
-import { fileState, readRest, saveRest } from './rest-file.ts'
+import { fileIdentity, fileState, readRest, saveRest } from './rest-file.ts'
 
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
@@ -39,8 +39,12 @@ export class RowSeal {
   #seen = ''
   /** State of the file that the note beside it vouches for. */
   #noted = ''
+  /** Of the file that is open: another one may be put in its place while it is. */
+  readonly #identity: string
   /** Transactions of this process so far. */
   #writes = 0
+  /** Connections of this process that are being opened. */
+  #openings = 0
 
   constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
     this.#db = db
@@ -49,12 +53,15 @@ export class RowSeal {
     this.#readMac = db.prepare<[], string>('SELECT mac FROM seal').pluck()
     this.#writeMac = db.prepare('INSERT OR REPLACE INTO seal (one, mac) VALUES (1, ?)')
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+    this.#identity = fileIdentity(db.name)
   }
 
   /** Whether everything in the file is what processes with the ledger's keys wrote. Reads the whole file where that is not known. */
   async isAuthentic(reached: unknown): Promise<boolean> {
+    // What is read here would vouch for what lies there, to whoever opens it by its name.
+    if (!this.#isInPlace()) return false
     if (this.#sum === undefined && this.#isAsLeft(reached)) return true
-    if (this.#sum !== undefined && this.#seen === this.#state()) {
+    if (this.#sum !== undefined && this.#isAsSeen()) {
       this.#note()
       return true
     }
@@ -69,6 +76,35 @@ export class RowSeal {
       this.#seen = before
       return true
     }
+  }
+
+  /**
+   * What the file system says of the file now, where all of it is known to be this ledger's: for another connection, which may believe what it
+   * reads while the file system still says so. Undefined where rows would have to be read to know, and of a file in memory.
+   */
+  knownState(): string | undefined {
+    if (this.#sum === undefined || this.#db.name === ':memory:' || !this.#isInPlace()) return undefined
+    return this.#isAsSeen() ? stateIn(this.#state()) : undefined
+  }
+
+  /** SQLite, run by root, gives a log that it opens to the owner of the file: that shows as a change, and is none. */
+  opening(): void {
+    this.#openings += 1
+  }
+
+  opened(): void {
+    if (this.#isAsSeen()) this.#seen = this.#state()
+    this.#openings = Math.max(0, this.#openings - 1)
+  }
+
+  /** Whether nobody else has written since all of it was checked. */
+  #isAsSeen(): boolean {
+    const state = this.#state()
+    return this.#seen === state || (this.#openings > 0 && withoutLogChange(this.#seen) === withoutLogChange(state))
+  }
+
+  #isInPlace(): boolean {
+    return fileIdentity(this.#db.name) === this.#identity
   }
 
   /** Without it nothing may be written: the sum would say less than the file. */
@@ -114,7 +150,7 @@ export class RowSeal {
   #note(): void {
     const { name } = this.#db
     if (name === ':memory:' || this.#db.readonly || this.#sum === undefined) return
-    const state = this.#seen.slice(this.#seen.indexOf('\n') + 1)
+    const state = stateIn(this.#seen)
     if (state === this.#noted) return
     saveRest(name, this.#guard.rowKey(), { sum: this.#sum, state })
     this.#noted = state
@@ -125,7 +161,8 @@ export class RowSeal {
     const { name } = this.#db
     const sum = this.#sum
     const isKnown = sum !== undefined && name !== ':memory:' && this.#db.open && !this.#db.readonly
-    if (!isKnown || this.#seen !== this.#state() || !isEmptied(this.#db)) return () => undefined
+    const isWhole = isKnown && this.#isInPlace() && this.#isAsSeen()
+    if (!isWhole || !isEmptied(this.#db)) return () => undefined
     const state = fileState(name)
     return () => {
       if (fileState(name) === state) saveRest(name, this.#guard.rowKey(), { sum, state })
@@ -159,7 +196,7 @@ export class RowSeal {
 
   /** Around every transaction of this process: what others wrote before it stays to be checked. */
   writing<T>(transaction: () => T): T {
-    const isClean = this.#seen === this.#state()
+    const isClean = this.#isAsSeen()
     this.#writes += 1
     try {
       const done = transaction()
@@ -197,6 +234,16 @@ export class RowSeal {
     if (name === ':memory:') return ''
     return `${this.#dataVersion.get()}\n${fileState(name)}`
   }
+}
+
+/** Behind the data version. */
+function stateIn(seen: string): string {
+  return seen.slice(seen.indexOf('\n') + 1)
+}
+
+/** The last number is the log's change time. */
+function withoutLogChange(seen: string): string {
+  return seen.replace(/ \d+$/, '')
 }
 
 type Statement = ReturnType<typeof prepared>

@@ -1,6 +1,5 @@
 /** @module The auditors' index in a file of its own, rebuilt from the event store whenever it is lost, damaged or of another version. */
 import { AUDIT_COLUMNS, type AuditRow } from '../../../schemas/audit-fields.ts'
-import { MONEY_SCALE } from '../../../schemas/money.ts'
 import type {
   AuditBatch,
   AuditEntry,
@@ -9,8 +8,8 @@ import type {
   AuditPin,
   AuditProgress,
   AuditView,
-  ChargeRow,
   LeafPage,
+  ReadableIndex,
 } from '../audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
@@ -19,6 +18,7 @@ import { CLAIMS, listOf, notFollowed, RESERVATIONS, UNDONE_NOT } from './audit-o
 import {
   type AuditColumns,
   type Conditions,
+  chargeColumns,
   conditionsOf,
   fromAuditColumns,
   matchText,
@@ -27,8 +27,9 @@ import {
 } from './audit-rows.ts'
 import { AUDIT_SCHEMA, AUDIT_SEALED } from './audit-schema.ts'
 import { SpendSums, spendGroups, spendOfRuns } from './audit-spend.ts'
-import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
+import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
+import { openForReading, openForSnapshots, type ReadFile, type SnapshotFile } from './read-file.ts'
 import { RowSeal } from './row-seal.ts'
 
 /** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
@@ -42,6 +43,11 @@ export function readSqliteAudit({
   guard,
 }: Required<Pick<DerivedFileOptions, 'path' | 'guard'>>): ReadFile<Omit<AuditIndex, keyof DerivedFile>> | undefined {
   return openForReading(path, kindUnder(guard))
+}
+
+/** The same for many readings, one after the other: nothing of it is vouched for here. */
+export function snapshotsOfAudit(path: string): SnapshotFile<ReadableIndex> | undefined {
+  return openForSnapshots(path, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({
@@ -77,6 +83,18 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
 
   isAuthentic(): Promise<boolean> {
     return this.seal?.isAuthentic(this.progress()) ?? Promise.resolve(true)
+  }
+
+  knownState(): string | undefined {
+    return this.seal?.knownState()
+  }
+
+  opening(): void {
+    this.seal?.opening()
+  }
+
+  opened(): void {
+    this.seal?.opened()
   }
 
   #saveState(stream: string, state: string): void {
@@ -238,18 +256,6 @@ function eventsBy(filter: AuditFilter): string {
 }
 
 const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'
-
-function chargeColumns({ agent, tokens, costNano, currency, provider, model }: ChargeRow) {
-  return {
-    agent,
-    tokens,
-    whole: costNano / MONEY_SCALE,
-    nano: costNano % MONEY_SCALE,
-    currency: currency ?? null,
-    provider: provider ?? null,
-    model: model ?? null,
-  }
-}
 
 function prepareStatements(db: Database) {
   return {

@@ -1,6 +1,7 @@
-/** @module Leaves of the logs as rows, and a way to read them beside the one who writes the file. */
+/** @module Leaves and tiles of the logs as rows, and a way to read them beside the one who writes the file. */
 import type { LeafReader, LeafRow } from '../log-store.ts'
 import { type Database, openReadOnly } from './open.ts'
+import { fileIdentity } from './rest-file.ts'
 
 const BUSY_TIMEOUT_MS = 2_000
 
@@ -17,6 +18,9 @@ export const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leave
   FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
 /** Of a tenant, from an index up to, not including, another. */
 export const LEAVES_BETWEEN = `${LEAVES} WHERE logs.tenant = ? AND leaves.idx >= ? AND leaves.idx < ? ORDER BY leaves.idx`
+export const LEAF_OF = `${LEAVES} WHERE logs.tenant = ? AND leaves.event = ? ORDER BY leaves.idx LIMIT 1`
+export const TILE =
+  'SELECT hashes FROM tiles WHERE log = (SELECT id FROM logs WHERE tenant = ?) AND level = ? AND idx = ?'
 
 /** Each read sees what is there then: no snapshot keeps the file's log from its owner. Undefined where the file cannot be read. */
 export function readSqliteLeaves(path: string): LeafReader | undefined {
@@ -25,15 +29,54 @@ export function readSqliteLeaves(path: string): LeafReader | undefined {
     const opened = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     db = opened
     const between = opened.prepare<unknown[], LeafColumns>(LEAVES_BETWEEN)
+    const leafOf = opened.prepare<unknown[], LeafColumns>(LEAF_OF)
+    const tile = opened.prepare<unknown[], Buffer>(TILE).pluck()
     const leaves = (tenant: string, from: number, to: number) => between.all(tenant, from, to).map(toLeaf)
     return {
       leaf: (tenant, index) => leaves(tenant, index, index + 1)[0],
       leaves,
+      leafOf: (tenant, eventId) => {
+        const found = leafOf.get(tenant, idBytes(eventId))
+        return found && toLeaf(found)
+      },
+      tile: (...place) => tile.get(...place),
       [Symbol.dispose]: () => void opened.close(),
     }
   } catch {
     db?.close()
     return undefined
+  }
+}
+
+/** One connection for all who read the file at `path`, as long as it is the same file: opening one is a change that its owner has to look at. */
+export function keptLeaves(path: string): { readonly open: () => LeafReader | undefined } & Disposable {
+  let kept: { readonly reader: LeafReader; readonly identity: string; users: number } | undefined
+  const closeUnused = (of: typeof kept): void => {
+    if (of !== undefined && of !== kept && of.users === 0) of.reader[Symbol.dispose]()
+  }
+  const forget = (): void => {
+    const before = kept
+    kept = undefined
+    closeUnused(before)
+  }
+  return {
+    open: () => {
+      const identity = fileIdentity(path)
+      if (kept?.identity !== identity) forget()
+      const reader = kept?.reader ?? readSqliteLeaves(path)
+      if (reader === undefined) return undefined
+      kept ??= { reader, identity, users: 0 }
+      const own = kept
+      own.users += 1
+      let isOpen = true
+      const close = (): void => {
+        own.users -= isOpen ? 1 : 0
+        isOpen = false
+        closeUnused(own)
+      }
+      return { ...reader, [Symbol.dispose]: close }
+    },
+    [Symbol.dispose]: forget,
   }
 }
 

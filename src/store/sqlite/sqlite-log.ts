@@ -16,12 +16,13 @@ import type {
   StreamHeadRow,
   StreamHeads,
 } from '../log-store.ts'
-import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
+import { openDisposable } from './disposable-file.ts'
 import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
+import { openForReading, type ReadFile } from './read-file.ts'
 import { RowSeal } from './row-seal.ts'
 import { SqliteHeads } from './sqlite-heads.ts'
-import { idBytes, LEAVES, LEAVES_BETWEEN, type LeafColumns, toLeaf } from './sqlite-leaves.ts'
+import { idBytes, LEAF_OF, LEAVES_BETWEEN, type LeafColumns, TILE, toLeaf } from './sqlite-leaves.ts'
 
 /** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
@@ -101,14 +102,8 @@ function prepareStatements(db: Database) {
       .pluck(),
     saveLeaf: db.prepare('INSERT INTO leaves (log, idx, stream, revision, position, event) VALUES (?, ?, ?, ?, ?, ?)'),
     leaves: db.prepare<unknown[], LeafColumns>(LEAVES_BETWEEN),
-    leafOf: db.prepare<unknown[], LeafColumns>(
-      `${LEAVES} WHERE logs.tenant = ? AND leaves.event = ? ORDER BY leaves.idx LIMIT 1`,
-    ),
-    tile: db
-      .prepare<unknown[], Buffer>(
-        'SELECT hashes FROM tiles WHERE log = (SELECT id FROM logs WHERE tenant = ?) AND level = ? AND idx = ?',
-      )
-      .pluck(),
+    leafOf: db.prepare<unknown[], LeafColumns>(LEAF_OF),
+    tile: db.prepare<unknown[], Buffer>(TILE).pluck(),
     saveTile: db.prepare(`INSERT INTO tiles (log, level, idx, hashes) VALUES (?, ?, ?, ?)
       ON CONFLICT (log, level, idx) DO UPDATE SET hashes = excluded.hashes`),
   }

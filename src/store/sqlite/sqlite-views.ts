@@ -11,8 +11,9 @@ import type {
   ViewProgress,
   ViewStore,
 } from '../view-store.ts'
-import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
+import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
+import { openForReading, type ReadFile } from './read-file.ts'
 import { RowSeal } from './row-seal.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
 import { VIEW_SCHEMA, VIEWS_SEALED } from './view-schema.ts'

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toNano } from '../../../schemas/money.ts'
-import type { GroupAsk, GroupDeps } from '../../../src/ledger/audit/audit-groups.ts'
+import type { GroupAsk } from '../../../src/ledger/audit/audit-groups.ts'
 import { spendAnswer } from '../../../src/ledger/audit/audit-spend.ts'
 import { fileGuard } from '../../../src/ledger/identity/file-guard.ts'
 import {
@@ -95,7 +95,7 @@ async function asked({ index, size, filter, by }: Asking): Promise<readonly unkn
   for (let after: GroupAsk['after']; ; ) {
     const asOf = { treeSize: size, position: null, eventId: null }
     const ask: GroupAsk = { view: { tenant: 'acme', size }, asOf, filter, after, limit: 7, pace: undefined }
-    const page = await spendAnswer({ index } as GroupDeps, ask, by)
+    const page = await spendAnswer({ index }, ask, by)
     for (const { key, currency, tokens, cost } of page.items) {
       const text = String(cost)
       const nano = text.startsWith('-') ? -toNano(text.slice(1)) : toNano(text)
@@ -183,7 +183,7 @@ test('a sum over the whole log looks at the charges of its last block and of hou
     const view = { tenant: 'acme', size: LEAVES }
     const asOf = { treeSize: LEAVES, position: null, eventId: null }
     const page: GroupAsk = { view, asOf, filter, after: undefined, limit: 5, pace: undefined }
-    return spendAnswer({ index: counting } as GroupDeps, page, by)
+    return spendAnswer({ index: counting }, page, by)
   }
   await ask({}, 'agent')
   assert.is(leaves, SUM_BLOCK_LEAVES, 'the last block')

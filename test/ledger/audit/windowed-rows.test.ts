@@ -104,6 +104,7 @@ test('the revisions that a run lacks are found a bounded number of rows at a tim
     turn: () => {
       throw new ReaderLeftError()
     },
+    isOver: true,
     leave: () => undefined,
   }
   const left = missingRevisions(counted, view, { run: 'one', limit: 3, pace: gone }).catch((error: unknown) => error)

@@ -1,0 +1,195 @@
+/**
+ * @module The answer to a question that may be asked, out of an index and a store that can be read: one page of rows, each event read where it
+ * stands. What it takes are plain values, so that any thread may answer it.
+ */
+import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
+import type { AuditRow } from '../../../schemas/audit-fields.ts'
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import { allEnded } from '../../resources/all-ended.ts'
+import type { Pace } from '../../resources/work-queue.ts'
+import type { AuditFilter, LeafPage } from '../../store/audit-index.ts'
+import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
+import {
+  accessItems,
+  type GroupAnswer,
+  type GroupAsk,
+  type GroupDeps,
+  keysAnswer,
+  runsAnswer,
+  sampleAnswer,
+} from './audit-groups.ts'
+import { AUDIT_QUERIES, type AuditQueryDefinition } from './audit-queries.ts'
+import type { AsOf, AuditPage, AuditQuestion, MatchedEvent, PlannedQuestion } from './audit-reads.ts'
+import { spendAnswer } from './audit-spend.ts'
+import { spendBy } from './question-fault.ts'
+import { windowedRows } from './windowed-rows.ts'
+
+/** Rows of a page of `matchedPage`. */
+const MATCHING_PAGE = 256
+
+interface IndexQuestion extends GroupAsk {
+  readonly definition: AuditQueryDefinition
+  readonly question: AuditQuestion
+  readonly newestFirst: boolean
+  readonly phrases: Phrases | undefined
+}
+
+/** Throws `DamagedIndexError`, and `ReaderLeftError` where the reader of `pace` has left. */
+export async function answerQuestion(
+  deps: GroupDeps,
+  planned: PlannedQuestion,
+  pace: Pace | undefined,
+): Promise<AuditPage> {
+  const request = indexQuestion(planned, pace)
+  const answer = await answerOf(deps, request)
+  const { items } = answer
+  return {
+    ...{ ok: true, ...answer, asOf: planned.asOf, restsOn: restsOn(planned.question) },
+    ...{ count: items.length, itemsText: () => JSON.stringify(items) },
+  }
+}
+
+export function restsOn({ filter }: AuditQuestion): AuditPage['restsOn'] {
+  return filter.text === undefined ? 'sealed-index' : 'word-index'
+}
+
+/** Whole events that answer a query, in the order of the log, behind a leaf: the next so many; none where there are no more. */
+export async function matchedPage(
+  deps: GroupDeps,
+  { tenant, filter, asOf }: { readonly tenant: string; readonly filter: EventQuery; readonly asOf: AsOf },
+  { afterLeaf, pace }: { readonly afterLeaf: number | undefined; readonly pace: Pace | undefined },
+): Promise<readonly MatchedEvent[]> {
+  const planned = {
+    tenant,
+    question: { name: 'events', filter },
+    asOf,
+    limit: MATCHING_PAGE,
+    newestFirst: false,
+  } as const
+  const question = indexQuestion(planned, pace)
+  const rowsOf = (part: LeafPage) => deps.index.rows(question.view, question.filter, part)
+  const page = { after: afterLeaf, limit: MATCHING_PAGE }
+  const rows = await windowedRows(rowsOf, page, { size: question.view.size, pace })
+  return await eventsOf({ store: deps.store }, rows, pace)
+}
+
+function indexQuestion(planned: PlannedQuestion, pace: Pace | undefined): IndexQuestion {
+  const { tenant, question, asOf, after, limit, newestFirst } = planned
+  const definition: AuditQueryDefinition = AUDIT_QUERIES[question.name]
+  const { text, ...filter } = question.filter
+  const phrases = text === undefined ? undefined : parsePhrases(text)
+  return {
+    definition,
+    question,
+    asOf,
+    view: { tenant, size: asOf.treeSize },
+    filter: { ...narrowed(filter, definition), ...(phrases && { phrases }) },
+    phrases,
+    after,
+    limit,
+    newestFirst,
+    pace,
+  }
+}
+
+/** The definition's own conditions go first: no caller widens them. */
+function narrowed(filter: Omit<EventQuery, 'text'>, { preset = {} }: AuditQueryDefinition): AuditFilter {
+  return { ...filter, ...preset }
+}
+
+async function answerOf(deps: GroupDeps, request: IndexQuestion): Promise<GroupAnswer> {
+  const { index } = deps
+  const { definition, view, filter, question } = request
+  switch (definition.shape) {
+    case 'events':
+      return listed(deps, request, (page) => index.rows(view, filter, page))
+    case 'rejections':
+      return withRewinds(deps, view.tenant, await listed(deps, request, (page) => index.rows(view, filter, page)))
+    case 'open-calls':
+      return open(deps, request, (page) => index.openCalls(view, filter, page), 'ToolCallInDoubt')
+    case 'open-reservations':
+      return open(deps, request, (page) => index.openReservations(view, filter, page), 'ReservationExpired')
+    case 'open-compensations':
+      return listed(deps, request, (page) => index.openCompensations(view, filter, page))
+    case 'runs':
+      return runsAnswer(deps, request, question.name === 'open-runs')
+    case 'spend':
+      return spendAnswer(deps, request, spendBy(question) ?? 'run')
+    case 'keys':
+      return keysAnswer(deps, request)
+    case 'access':
+      return access(deps, request)
+    case 'sample':
+      return sampleAnswer(deps, request, question.seed ?? '')
+  }
+}
+
+type RowsOf = (page: LeafPage) => readonly AuditRow[]
+
+async function listed(deps: GroupDeps, question: IndexQuestion, rowsOf: RowsOf): Promise<GroupAnswer> {
+  const { events, next } = await pageOf(deps, question, rowsOf)
+  return { items: events.map((event) => eventBody(event, question.phrases)), ...next }
+}
+
+async function pageOf(
+  deps: GroupDeps,
+  { after, limit, newestFirst, view, pace }: IndexQuestion,
+  rowsOf: RowsOf,
+): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
+  const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
+  const page = { after: leaf, limit: limit + 1, newestFirst }
+  const rows = await windowedRows(rowsOf, page, { size: view.size, pace })
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const next = rows.length > limit && last !== undefined ? { next: [last.leaf] } : {}
+  return { events: await eventsOf(deps, shown, pace), next }
+}
+
+/** What was begun and not ended; `doubt` is the type that says so without ending it. */
+async function open(deps: GroupDeps, question: IndexQuestion, rowsOf: RowsOf, doubt: string): Promise<GroupAnswer> {
+  const answer = await listed(deps, question, rowsOf)
+  const items = answer.items.map((item): JsonObject => {
+    const of = doubt === 'ToolCallInDoubt' ? { call: String(item.call) } : { reservation: String(item.reservation) }
+    const types = doubt === 'ToolCallInDoubt' ? [doubt, 'CompensationInDoubt'] : [doubt]
+    const later = deps.index.rows(
+      question.view,
+      { types, run: String(item.run), ...of },
+      { after: Number(item.leaf), limit: 1 },
+    )
+    const status = doubt === 'ToolCallInDoubt' ? ['claimed', 'in-doubt'] : ['open', 'expired']
+    return { ...item, status: status[later.length === 0 ? 0 : 1] ?? '' }
+  })
+  return { ...answer, items }
+}
+
+/** The rewind stands right behind the rejection: both were written at once. */
+async function withRewinds({ store }: GroupDeps, tenant: string, answer: GroupAnswer): Promise<GroupAnswer> {
+  const items = await allEnded(
+    answer.items.map(async (item): Promise<JsonObject> => {
+      if (item.type !== 'EnvelopeRejected') return { ...item, rewind: null }
+      const revision = Number(item.revision) + 1
+      for await (const page of store.readStream(runStream(tenant, String(item.run)), {
+        from: revision,
+        to: revision,
+      })) {
+        const [record] = page
+        const header = JSON.parse(record?.header ?? '{}') as { type?: string; id?: string }
+        if (record === undefined || header.type !== 'RunRewound' || header.id === undefined) break
+        const { fromStep, toStep, snapshot } = JSON.parse(record.data) as Record<string, number>
+        const steps = { fromStep: fromStep ?? 0, toStep: toStep ?? 0, snapshot: snapshot ?? 0 }
+        return { ...item, rewind: { revision, event: header.id, ...steps, links: linksOf(header.id) } }
+      }
+      return { ...item, rewind: null }
+    }),
+  )
+  return { ...answer, items }
+}
+
+async function access(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {
+  const { actor, run, ...filter } = question.filter
+  const { events, next } = await pageOf(deps, question, (page) => deps.index.rows(question.view, filter, page))
+  const verdicts = question.question.name === 'verifications'
+  return { items: accessItems(events, { actor, run, verdicts }), ...next }
+}
