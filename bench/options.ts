@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly json: boolean
   /** Sizes of stores, in events: the growth table and nothing else. */
   readonly scale: readonly number[]
+  /** The stores of `scale` are put into a PostgreSQL and asked there. */
+  readonly postgres: boolean
   /** Where stores of `scale` are kept and found again; empty: each is made anew and removed. */
   readonly stores: string
   /** Where temporary stores go; the disk under it is the one that is measured. */
@@ -22,7 +24,7 @@ const ROUNDS_MAX = 20
 const SCALE_MAX = 10_000_000
 
 export const USAGE =
-  'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json] | --scale 10000,100000 [--stores FOLDER]'
+  'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json] | --scale 10000,100000 [--postgres] [--stores FOLDER]'
 
 /** Throws `TypeError` for flags that it does not know, and for numbers out of range. */
 export function readOptions(args: readonly string[], folder: string): BenchOptions {
@@ -34,6 +36,7 @@ export function readOptions(args: readonly string[], folder: string): BenchOptio
       rounds: { type: 'string', default: '3' },
       json: { type: 'boolean', default: false },
       scale: { type: 'string', default: '' },
+      postgres: { type: 'boolean', default: false },
       stores: { type: 'string', default: '' },
     },
   })
@@ -43,6 +46,7 @@ export function readOptions(args: readonly string[], folder: string): BenchOptio
     rounds: wholeNumber('rounds', values.rounds, ROUNDS_MAX),
     json: values.json,
     scale: listOf(values.scale).map((size) => wholeNumber('scale', size, SCALE_MAX)),
+    postgres: values.postgres,
     stores: values.stores,
     folder,
   }

@@ -27,15 +27,34 @@ export interface Served {
   readonly answer: string
 }
 
+/** By the API, in the same way. */
+const QUERIES = [
+  ['run list', '/v1/runs?limit=50'],
+  ['envelopes of a run', '/v1/runs/r0/envelopes?limit=50'],
+  ['audit index, a run', '/v1/audit/events?run=r0&limit=50'],
+  ['audit index, a page', '/v1/audit/events?limit=50'],
+] as const
+
+export interface ServedPlace {
+  readonly data: string
+  /** Of `serve`, besides the data folder. */
+  readonly flags?: readonly string[]
+  /** Also how long the whole store takes to export. */
+  readonly exports?: boolean
+}
+
 /** `say` is told each answer as it comes. */
-export async function servedRows(data: string, say: (text: string) => void): Promise<readonly Served[]> {
+export async function servedRows(
+  { data, flags = [], exports = false }: ServedPlace,
+  say: (text: string) => void,
+): Promise<readonly Served[]> {
   const rows: Served[] = []
   const add = (question: string, answer: string): void => {
     rows.push({ question, answer })
     say(`${question}: ${answer}`)
   }
   const startedMs = performance.now()
-  await using server = await serveLedger(data, START_FLAGS)
+  await using server = await serveLedger(data, START_FLAGS, flags)
   add('server start', seconds(performance.now() - startedMs))
   let largest = 0
   const watch = setInterval(() => {
@@ -46,16 +65,10 @@ export async function servedRows(data: string, say: (text: string) => void): Pro
     const bundle = await fetched(`${server.url}/v1/bundle?run=r7`, token)
     add('bundle of one run of 25 events', `${(bundle.bytes / 1000).toFixed(0)} kB, ${seconds(bundle.ms)}`)
     const { page } = await pageSession(server.url, token)
-    for (const [name, path] of PAGES) {
-      const times: number[] = []
-      for (let visit = 0; visit <= VISITS; visit += 1) {
-        const beganMs = performance.now()
-        await page(path)
-        if (visit > 0) times.push(performance.now() - beganMs)
-      }
-      add(`page: ${name}, p95 warm`, seconds(percentile(times, P95)))
-    }
-    for (const format of EXPORTS) {
+    for (const [name, path] of PAGES) add(`page: ${name}, p95 warm`, await p95Of(() => page(path)))
+    for (const [name, path] of QUERIES)
+      add(`API: ${name}, p95 warm`, await p95Of(() => fetched(`${server.url}${path}`, token)))
+    for (const format of exports ? EXPORTS : []) {
       const { bytes, ms } = await fetched(`${server.url}/v1/export?format=${format}`, token)
       add(`export ${format}`, `${seconds(ms)}, ${((bytes / MIB / ms) * 1_000).toFixed(0)} MiB/s`)
     }
@@ -64,6 +77,16 @@ export async function servedRows(data: string, say: (text: string) => void): Pro
   }
   add('memory under all of this (RSS)', `${Math.round(largest / MIB)} MiB`)
   return rows
+}
+
+async function p95Of(visit: () => Promise<unknown>): Promise<string> {
+  const times: number[] = []
+  for (let visits = 0; visits <= VISITS; visits += 1) {
+    const beganMs = performance.now()
+    await visit()
+    if (visits > 0) times.push(performance.now() - beganMs)
+  }
+  return seconds(percentile(times, P95))
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`

@@ -1,5 +1,5 @@
 /**
- * @module `npm run bench -- --scale 10000,100000,1000000`: how questions grow with the store. For each size one store is made, then asked: each question of
+ * @module `npm run bench -- --scale 10000,100000,1000000 [--postgres]`: how questions grow with the store. For each size one store is made, then asked: each question of
  * the command line by a process of its own, as an auditor without a server asks it, then everything of a server. Seconds from start to end,
  * CPU seconds of all threads, which say more on a busy machine, and memory.
  */
@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BenchOptions } from './options.ts'
+import { putIntoPostgres } from './scale-postgres.ts'
 import { servedRows } from './scale-served.ts'
 import { type ScaleStore, scaleStore } from './scale-store.ts'
 import { makeTempFolder } from './temp-folder.ts'
@@ -38,14 +39,15 @@ interface Size {
 
 /** The growth table, markdown. `say` is told how far it is. Stores are kept below `stores` where that is given, and taken from there. */
 export async function scaleTable(
-  { scale, folder, stores }: Pick<BenchOptions, 'scale' | 'folder' | 'stores'>,
+  { scale, folder, stores, postgres }: Pick<BenchOptions, 'scale' | 'folder' | 'stores' | 'postgres'>,
   say: (text: string) => void,
 ): Promise<string> {
   const found: Size[] = []
   for (const events of scale) {
     using temporary = stores === '' ? makeTempFolder(folder) : undefined
     const data = temporary?.at('data') ?? join(stores, String(events))
-    found.push(await measured(data, events, (text) => say(`${events} events: ${text}`)))
+    const told = (text: string): void => say(`${events} events: ${text}`)
+    found.push(postgres ? await measuredInPostgres(data, events, told) : await measured(data, events, told))
   }
   const names = [...(found[0]?.answers.keys() ?? [])]
   const bound = (name: string): string => BOUNDS[name] ?? (name.startsWith('page: ') ? PAGE_BOUND : '')
@@ -57,15 +59,36 @@ export async function scaleTable(
 
 async function measured(data: string, wanted: number, say: (text: string) => void): Promise<Size> {
   const store = await scaleStore(data, wanted)
+  const { answers, add } = collected(say)
+  for (const [question, answer] of makingOf(store)) add(question, answer)
+  const asked = [...questions(store.eventId), ['`tail --lines 10 --trust-nothing`', WHOLE_TAIL] as const]
+  for (const [name, args] of asked) add(name, await ask([...args, '--data', data]))
+  for (const { question, answer } of await servedRows({ data, exports: true }, say)) answers.set(question, answer)
+  return { events: store.events, answers }
+}
+
+const WHOLE_TAIL = ['tail', '--lines', '10', '--trust-nothing']
+
+/** What reads the whole store is left out: it takes as long as the store is large. */
+async function measuredInPostgres(data: string, wanted: number, say: (text: string) => void): Promise<Size> {
+  const { events, eventId } = await scaleStore(data, wanted)
+  const { answers, add } = collected(say)
+  await using place = await putIntoPostgres(data)
+  add('put into PostgreSQL', `${Math.round(events / place.fillSeconds)} events/s`)
+  const where = ['--data', place.data, '--store', place.url]
+  for (const [name, args] of questions(eventId)) add(name, await ask([...args, ...where]))
+  const flags = ['--store', place.url]
+  for (const { question, answer } of await servedRows({ data: place.data, flags }, say)) answers.set(question, answer)
+  return { events, answers }
+}
+
+function collected(say: (text: string) => void) {
   const answers = new Map<string, string>()
   const add = (question: string, answer: string): void => {
     answers.set(question, answer)
     say(`${question}: ${answer}`)
   }
-  for (const [question, answer] of makingOf(store)) add(question, answer)
-  for (const [name, args] of questions(store.eventId)) add(name, await ask([...args, '--data', data]))
-  for (const { question, answer } of await servedRows(data, say)) answers.set(question, answer)
-  return { events: store.events, answers }
+  return { answers, add }
 }
 
 function makingOf({ events, fillSeconds, publishSeconds, indexSeconds }: ScaleStore) {
@@ -83,7 +106,7 @@ function questions(eventId: string): readonly (readonly [name: string, args: rea
     ['`proof EVENT`', ['proof', eventId]],
     ['`audit open-calls`', ['audit', 'open-calls']],
     ['`audit events --run r0`', ['audit', 'events', '--run', 'r0']],
-    ['`tail --lines 10 --trust-nothing`', ['tail', '--lines', '10', '--trust-nothing']],
+    ['`replay r0`', ['replay', 'r0']],
   ]
 }
 
