@@ -25,8 +25,8 @@ export interface Api extends AsyncDisposable {
   get(path: string, params?: Params): Promise<JsonObject>
   /** `key`: the caller's own idempotency key; default: a new one. */
   post(path: string, body: object, key?: string): Promise<JsonObject>
-  /** Items of all pages, at most `limit`; the answer of the first page comes with each. */
-  items(path: string, params: Params, limit?: number): AsyncIterable<JsonObject>
+  /** Items of all pages, at most `limit`; `member` is where a page has them. */
+  items(path: string, params: Params, limit?: number, member?: string): AsyncIterable<JsonObject>
   /** A streamed answer as it comes. */
   text(path: string, params: Params, signal: AbortSignal): AsyncIterable<string>
 }
@@ -179,15 +179,22 @@ export function apiOver(
       const headers = key === undefined ? {} : { 'idempotency-key': key }
       return (await said(() => transport.json({ method: 'POST', path, body, headers }))).body
     },
-    items: (path, params, limit) => items(get, { path, params, limit }),
+    items: (path, params, limit, member) => items(get, { path, params, limit, member }),
     text: (path, params, signal) => streamed(transport, path + search(params), signal),
     [Symbol.asyncDispose]: close,
   }
 }
 
+interface ItemsAsk {
+  readonly path: string
+  readonly params: Params
+  readonly limit: number | undefined
+  readonly member: string | undefined
+}
+
 async function* items(
   get: Api['get'],
-  { path, params, limit = Number.POSITIVE_INFINITY }: { path: string; params: Params; limit: number | undefined },
+  { path, params, limit = Number.POSITIVE_INFINITY, member = 'items' }: ItemsAsk,
 ): AsyncGenerator<JsonObject, void> {
   let left = limit
   for (let cursor: string | undefined; left > 0; ) {
@@ -195,7 +202,7 @@ async function* items(
     for (const run of Array.isArray(page.unreadable) ? (page.unreadable as readonly JsonObject[]) : []) {
       process.stderr.write(`countersign: the run ${run.runId} cannot be read (${run.code}): the list is without it\n`)
     }
-    const found = Array.isArray(page.items) ? (page.items as readonly JsonObject[]) : []
+    const found = Array.isArray(page[member]) ? (page[member] as readonly JsonObject[]) : []
     yield* found
     left -= found.length
     if (typeof page.nextCursor !== 'string') return

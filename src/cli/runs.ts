@@ -1,4 +1,4 @@
-/** @module `countersign runs list|show|diff|rollback`. */
+/** @module `countersign runs list|show|reservations|forks|diff|rollback`. */
 import { contextDiff } from '../../projections/context-diff.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { type Api, asOfSize, openApi } from './api.ts'
@@ -49,6 +49,28 @@ export async function showRun(inputs: Arguments): Promise<number> {
   const path = runPath(inputs)
   await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
   printObject(await api.get(path), inputs.has('json'))
+  return EXIT.ok
+}
+
+export async function listReservations(inputs: Arguments): Promise<number> {
+  const path = `${runPath(inputs)}/budget`
+  const limit = limitOf(inputs)
+  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
+  await printRows(api.items(path, {}, limit, 'reservations'), {
+    columns: ['reservationId', 'status', 'agent', 'tokens', 'cost', 'deadline', 'callId'],
+    json: inputs.has('json'),
+  })
+  return EXIT.ok
+}
+
+export async function listForks(inputs: Arguments): Promise<number> {
+  const path = `${runPath(inputs)}/forks`
+  const limit = limitOf(inputs)
+  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
+  await printRows(api.items(path, {}, limit), {
+    columns: ['forkId', 'status', 'agent', 'join', 'step', 'startedRevision', 'joinRevision', 'branches'],
+    json: inputs.has('json'),
+  })
   return EXIT.ok
 }
 

@@ -49,6 +49,7 @@ export interface EventRecord {
 
 interface Page {
   readonly items: readonly JsonObject[]
+  readonly reservations: readonly JsonObject[]
   readonly nextCursor: string | null
   /** Runs that could not be looked into. */
   readonly unreadable?: readonly Json[]
@@ -81,12 +82,15 @@ export interface Client {
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
   /** A large value of a call, by the digest in its `argsRef` or `resultRef`. */
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
+  /** Totals and limits; of its reservations the first 100: `reservations` gives all. */
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
+  /** Every reservation of the run, oldest first. */
+  reservations(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
   /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. Throws `runs-unreadable` behind all others, where runs cannot be read. */
   approvals(options?: AskOptions): AsyncIterable<JsonObject>
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
-  /** Each fork with its branches. */
+  /** Each fork with its branches, oldest first. */
   forks(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** All items, page after page. */
   calls(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
@@ -119,17 +123,8 @@ export function createClient(options: ClientOptions): Client {
   const get = async (path: string, query: Query, { signal }: AskOptions): Promise<JsonObject> =>
     (await transport.json({ method: 'GET', path: path + search(query), signal })).body
 
-  async function* pages(path: string, query: Query, options: AskOptions): AsyncGenerator<JsonObject, void> {
-    let cursor: string | undefined
-    const unreadable: Json[] = []
-    do {
-      const page = (await get(path, { limit: PAGE_ITEMS, ...query, cursor }, options)) as unknown as Page
-      yield* page.items
-      unreadable.push(...(page.unreadable ?? []))
-      cursor = page.nextCursor ?? undefined
-    } while (cursor !== undefined)
-    if (unreadable.length > 0) throw runsUnreadable(unreadable)
-  }
+  const pages = (path: string, query: Query, options: AskOptions, member?: 'reservations') =>
+    pagesOf(get, { path, query, member }, options)
 
   return {
     url: transport.url,
@@ -155,13 +150,17 @@ export function createClient(options: ClientOptions): Client {
       return JSON.parse(text) as Json
     },
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
+    reservations: (runId, options = {}) => pages(`${runPath(runId)}/budget`, {}, options, 'reservations'),
     approval: (runId, approvalId, options = {}) =>
       get(`${runPath(runId)}/approvals/${encodeURIComponent(approvalId)}`, {}, options),
     approvals: (options = {}) => pages('/v1/approvals', {}, options),
     compensations: async (runId, options = {}) =>
       (await get(`${runPath(runId)}/compensations`, {}, options)).items as readonly JsonObject[],
-    forks: async (runId, options = {}) =>
-      (await get(`${runPath(runId)}/forks`, {}, options)).items as readonly JsonObject[],
+    forks: async (runId, options = {}) => {
+      const forks: JsonObject[] = []
+      for await (const fork of pages(`${runPath(runId)}/forks`, {}, options)) forks.push(fork)
+      return forks
+    },
     calls: (runId, options = {}) => pages(`${runPath(runId)}/calls`, {}, options),
     envelopes: (runId, options = {}) => pages(`${runPath(runId)}/envelopes`, {}, options),
     events: (runId, filter = {}, options = {}) =>
@@ -175,6 +174,31 @@ export function createClient(options: ClientOptions): Client {
       ) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
     exportRun: (runId, { signal } = {}) => transport.text({ method: 'GET', path: `${runPath(runId)}/export`, signal }),
   }
+}
+
+type Get = (path: string, query: Query, options: AskOptions) => Promise<JsonObject>
+
+interface Listing {
+  readonly path: string
+  readonly query: Query
+  /** Where a page has what is listed. */
+  readonly member: 'reservations' | undefined
+}
+
+async function* pagesOf(
+  get: Get,
+  { path, query, member }: Listing,
+  options: AskOptions,
+): AsyncGenerator<JsonObject, void> {
+  let cursor: string | undefined
+  const unreadable: Json[] = []
+  do {
+    const page = (await get(path, { limit: PAGE_ITEMS, ...query, cursor }, options)) as unknown as Page
+    yield* page[member ?? 'items']
+    unreadable.push(...(page.unreadable ?? []))
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined)
+  if (unreadable.length > 0) throw runsUnreadable(unreadable)
 }
 
 function post(path: string, body: object, options: CommandOptions): Ask {

@@ -233,12 +233,12 @@ function queriesOf(queries: Queries): RunQueries {
     envelopes: (caller, runId, page) => queries.envelopes(caller, runId, page),
     calls: (caller, runId, page) => queries.calls(caller, runId, page),
     call: (caller, runId, callId) => queries.call(caller, runId, callId),
-    budget: (caller, runId) => queries.budget(caller, runId),
+    budget: (caller, runId, page) => queries.budget(caller, runId, page),
     value: (caller, runId, digest) => queries.value(caller, runId, digest),
     findings: (caller, runId, page) => queries.findings(caller, runId, page),
     manifests: (caller, runId) => queries.manifests(caller, runId),
     compensations: (caller, runId) => queries.compensations(caller, runId),
-    forks: (caller, runId) => queries.forks(caller, runId),
+    forks: (caller, runId, page) => queries.forks(caller, runId, page),
   }
 }
 

@@ -230,7 +230,8 @@ export interface Ledger extends AsyncDisposable {
   /** Waits for signals and times with how they ended, in order of start. */
   waits(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
   wait(caller: Caller, runId: string, waitId: string): Promise<Found<JsonObject>>
-  budget(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** Totals, limits, and a page of reservations: by default the first 100, with `next`, the id to go on behind, where there are more. */
+  budget(caller: Caller, runId: string, page?: { after?: string; limit: number }): Promise<Found<JsonObject>>
   /** A value that the run's events name: its canonical text, as `application/json`. */
   value(caller: Caller, runId: string, digest: string): Promise<Found<string>>
   /** Findings of rejected envelopes, and warnings of accepted ones. */
@@ -239,7 +240,7 @@ export interface Ledger extends AsyncDisposable {
   /** The rollback's plan with each action's state. */
   compensations(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** Forks with the state of each branch, oldest first. */
-  forks(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  forks(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
 
   /** Events of one run, by revision. */
   runEvents(

@@ -306,7 +306,7 @@ forks('the open fork and its branches can be read', async () => {
   const open = await fork(at.run, 'vote', ['a', 'b'])
   await open.offer('b', { note: 1 })
   assert.is((await at.run.state()).openFork, open.forkId)
-  const found = await at.test.ledger.forks(alice, 'r')
+  const found = await at.test.ledger.forks(alice, 'r', { after: -1, limit: 10 })
   const [item] = found.ok ? (found.value.items as readonly JsonObject[]) : []
   assert.equal([item?.status, item?.offers], ['open', ['b']])
   assert.is(

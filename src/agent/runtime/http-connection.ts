@@ -38,7 +38,10 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
     approvals: () => client.approvals(),
     approval: (runId, approvalId) => client.approval(runId, approvalId),
     value: (runId, digest) => client.value(runId, digest),
-    budget: (runId) => client.budget(runId),
+    budget: async (runId) => {
+      const { nextCursor = null, ...document } = await client.budget(runId)
+      return { ...document, ...(nextCursor !== null && { moreReservations: true }) }
+    },
     events: (runId, type) =>
       type === undefined
         ? linkedEvents(runId, client.events(runId))

@@ -98,7 +98,10 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     approvals: () => pendingApprovals(ledger, caller),
     approval: async (runId, approvalId) => foundValue(await ledger.approval(caller, runId, approvalId)),
     value: async (runId, digest) => JSON.parse(foundValue(await ledger.value(caller, runId, digest))) as Json,
-    budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
+    budget: async (runId) => {
+      const { next, ...document } = foundValue(await ledger.budget(caller, runId))
+      return { ...document, ...(next !== undefined && { moreReservations: true }) }
+    },
     events: async function* (runId, type) {
       // Linked as a whole, whatever is requested of it.
       for await (const event of linkedEvents(runId, eventsOf(ledger, caller, runId)))

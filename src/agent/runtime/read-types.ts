@@ -55,6 +55,8 @@ export interface RunBudget {
   readonly reservedTokens: number
   readonly reservedCost: string
   readonly limits: { readonly tokens?: number; readonly cost?: string }
+  /** There are more than the first 100 in `reservations`: `GET /v1/runs/{run}/budget` has them page by page. */
+  readonly moreReservations?: true
   readonly [member: string]: Json | undefined
 }
 

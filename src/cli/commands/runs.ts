@@ -5,7 +5,9 @@ import { flag } from '../flag.ts'
 import { asItWas, asking, limitFlag } from './asking.ts'
 
 export function runsCommands(program: CliCommand): void {
-  const group = program.command('runs').description('list runs; show one; compare two of its steps; rewind it by hand')
+  const group = program
+    .command('runs')
+    .description('list runs; show one, its reservations, its forks; compare two of its steps; rewind it by hand')
   asking(group.command('list'))
     .description('runs by what they are, newest first')
     .flags(
@@ -32,6 +34,16 @@ export function runsCommands(program: CliCommand): void {
     .argument('<run>', 'id of the run')
     .flags(asItWas())
     .runs(async () => (await import('../runs.ts')).showRun)
+  asking(group.command('reservations'))
+    .description('what a run reserved of its budget and what became of each, oldest first')
+    .argument('<run>', 'id of the run')
+    .flags(limitFlag(), asItWas())
+    .runs(async () => (await import('../runs.ts')).listReservations)
+  asking(group.command('forks'), 'payloads:read')
+    .description('the forks of a run with how each was joined, oldest first')
+    .argument('<run>', 'id of the run')
+    .flags(limitFlag(), asItWas())
+    .runs(async () => (await import('../runs.ts')).listForks)
   asking(group.command('diff'))
     .description('what changed between two steps, with the findings of every handoff in between')
     .argument('<run>', 'id of the run')

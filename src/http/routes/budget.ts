@@ -1,21 +1,26 @@
 /** @module The budget: reserve before a call, settle or release after, record what was used. */
+import { z } from 'zod'
 import { PostReservation, PostUsage, ReleaseReservation, SettleReservation } from '../../../schemas/requests.ts'
 import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
-import { foundResponse } from '../answers.ts'
+import { foundResponse, problemResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
-import { NoQuery } from '../parameters.ts'
-import { type GuardedRoute, readRoute } from '../route.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { CursorText, Limit, PAGE_DEFAULT } from '../parameters.ts'
+import { problem } from '../problems.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'budget'
+
+const BudgetQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
 
 export const budgetRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/runs/{run}/budget',
-    summary: 'Limits, spend and reservations',
+    summary: 'Limits and spend, and reservations page by page, oldest first',
     tag,
     access: READ_RUNS,
-    query: NoQuery,
-    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.budget(caller, run), path),
+    query: BudgetQuery,
+    handle: readBudget,
   }),
   commandRoute({
     path: '/v1/runs/{run}/reservations',
@@ -56,3 +61,18 @@ export const budgetRoutes: readonly GuardedRoute[] = [
     location: (_, runPath) => `${runPath}/budget`,
   }),
 ]
+
+const notACursor = problem('invalid-cursor', 'this is no cursor of this list')
+
+async function readBudget({ edge, caller, run, path, query }: Ask<z.output<typeof BudgetQuery>>): Promise<Response> {
+  const { places } = edge.ledger
+  const scope = [caller.tenant, path]
+  const [after] = query.cursor === undefined ? [] : (decodeCursor(places, scope, query.cursor) ?? [null])
+  if (after !== undefined && typeof after !== 'string') return problemResponse(notACursor, path)
+  const page = { ...(after !== undefined && { after }), limit: query.limit ?? PAGE_DEFAULT }
+  const found = await edge.ledger.budget(caller, run, page)
+  if (!found.ok) return foundResponse(found, path)
+  const { next, ...value } = found.value
+  const nextCursor = typeof next === 'string' ? encodeCursor(places, scope, [next]) : null
+  return foundResponse({ ...found, value: { ...value, nextCursor } }, path)
+}

@@ -1,10 +1,9 @@
 /** @module Forks: open one over the context as it stands, report each branch, join; and read them. */
 import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
-import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
-import { NoQuery } from '../parameters.ts'
-import { type GuardedRoute, readRoute } from '../route.ts'
+import { pageRoute } from '../page-route.ts'
+import type { GuardedRoute } from '../route.ts'
 
 const tag = 'forks'
 
@@ -19,13 +18,12 @@ export const forkRoutes: readonly GuardedRoute[] = [
     command: (body) => ({ kind: 'fork', body }),
     location: (_, runPath) => `${runPath}/forks`,
   }),
-  readRoute({
+  pageRoute({
     path: '/v1/runs/{run}/forks',
     summary: 'Forks with the state of each branch, oldest first',
     tag,
     access: READ_PAYLOADS,
-    query: NoQuery,
-    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.forks(caller, run), path),
+    read: (ledger, ...request) => ledger.forks(...request),
   }),
   commandRoute({
     path: '/v1/runs/{run}/forks/{fork}/branches',

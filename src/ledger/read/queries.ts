@@ -13,15 +13,15 @@ import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
 import { claimedArguments } from '../responses/call-outcome.ts'
-import { forkSummary } from '../responses/fork-responses.ts'
-import { budgetBody, compensationBody, planOf } from '../responses/responses.ts'
+import { compensationBody, planOf } from '../responses/responses.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { Reader } from './reader.ts'
-import { contextBody, overdue, place, runBody, runNotFound, unslotted } from './run-bodies.ts'
+import { contextBody, overdue, place, runBody, runNotFound } from './run-bodies.ts'
+import { budgetPage, forksPage, RESERVATIONS_DEFAULT, type ReservationsPage } from './state-pages.ts'
 import { verifiedEvent } from './verified-events.ts'
 
 const READ_AGAIN_MAX = 8
@@ -241,13 +241,12 @@ export class Queries implements RunQueries {
     return { ...(call as unknown as JsonObject), ...args, ...outcome }
   }
 
-  budget(caller: Caller, runId: string): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => ({
-      ...budgetBody(state),
-      agents: unslotted(state.spendByAgent, (spend) => ({ ...spend })),
-      agentLimits: (state.limits.agents ?? {}) as JsonObject,
-      reservations: Object.values(state.reservations).map((each) => ({ ...each }) as JsonObject),
-    }))
+  budget(
+    caller: Caller,
+    runId: string,
+    page: ReservationsPage = { limit: RESERVATIONS_DEFAULT },
+  ): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => budgetPage(state, page))
   }
 
   async value(caller: Caller, runId: string, digest: string): Promise<Found<string>> {
@@ -262,8 +261,8 @@ export class Queries implements RunQueries {
     return { ok: false, refusal: refusal('value-not-found', `this run has no value ${digest}`) }
   }
 
-  forks(caller: Caller, runId: string): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => ({ items: Object.values(state.forks).map(forkSummary) }))
+  forks(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => forksPage(state, page))
   }
 
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>> {

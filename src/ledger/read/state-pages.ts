@@ -1,0 +1,53 @@
+/** @module Pages of what a run's state holds many of: its reservations, its forks. Each in an order that what comes later does not change. */
+import type { RunState } from '../../../projections/run-state.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { weigh } from '../../resources/memory-budget.ts'
+import { forkSummary } from '../responses/fork-responses.ts'
+import { budgetBody } from '../responses/responses.ts'
+import { unslotted } from './run-bodies.ts'
+
+/** `after`: id of the last reservation that was given. */
+export interface ReservationsPage {
+  readonly after?: string
+  readonly limit: number
+}
+
+/** Reservations of a page where nobody says how many. */
+export const RESERVATIONS_DEFAULT = 100
+/** A page ends with the fork that reaches this. */
+const PAGE_MAX_BYTES = 4 * 1024 * 1024
+
+/** Totals and limits whole, reservations by their ids, which rise with time; `next` where there are more. */
+export function budgetPage(state: RunState, { after = '', limit }: ReservationsPage): JsonObject {
+  const behind = Object.values(state.reservations).filter(({ reservationId }) => reservationId > after)
+  const sorted = behind.sort((a, b) => (a.reservationId < b.reservationId ? -1 : 1))
+  const shown = sorted.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    ...budgetBody(state),
+    agents: unslotted(state.spendByAgent, (spend) => ({ ...spend })),
+    agentLimits: (state.limits.agents ?? {}) as JsonObject,
+    reservations: shown.map((each) => ({ ...each }) as JsonObject),
+    ...(sorted.length > shown.length && last !== undefined && { next: last.reservationId }),
+  }
+}
+
+/** Oldest first; `after` is the revision of a fork's start. */
+export function forksPage(
+  state: RunState,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): JsonObject {
+  const sorted = Object.values(state.forks)
+    .filter(({ revision }) => revision > after)
+    .sort((a, b) => a.revision - b.revision)
+  const items: JsonObject[] = []
+  let bytes = 0
+  for (const fork of sorted) {
+    if (items.length >= limit || bytes >= PAGE_MAX_BYTES) break
+    const item = forkSummary(fork)
+    bytes += weigh(item)
+    items.push(item)
+  }
+  const last = sorted[items.length - 1]
+  return { items, ...(sorted.length > items.length && last !== undefined && { next: last.revision }) }
+}
