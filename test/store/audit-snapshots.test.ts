@@ -88,7 +88,7 @@ test('a connection of our own that is opened leaves the owner knowing its file, 
   assert.is(at.index.knownState(), undefined)
 })
 
-test("what somebody writes into the index between its owner's word and the reading is in no answer (A239)", async () => {
+test('what somebody writes into the index between the word of its owner and the reading is in no answer (A239)', async () => {
   using at = home()
   for (let leaf = 0; leaf < 3; leaf += 1) at.save(leaf)
   using snapshots = new AuditSnapshots(at.path)
