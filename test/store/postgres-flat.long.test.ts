@@ -2,6 +2,7 @@ import pg from 'pg'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM } from '../../src/store/event-store.ts'
+import { bigintArray } from '../../src/store/postgres/binary-array.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
@@ -125,11 +126,13 @@ async function costs(rows: number): Promise<ReadonlyMap<string, number>> {
   }
   for (const [what, append] of Object.entries(appends)) {
     const statements = await statementsOf(() => store.append(append))
-    const [writing] = statements.filter(({ text }) => text.includes('append_events'))
-    if (writing === undefined) throw new Error('an append calls append_events')
+    const [writing] = statements.filter(({ text }) => text.includes('append_group'))
+    if (writing === undefined) throw new Error('an append calls append_group')
     // What was written is refused as a conflict by now: the next one is measured.
-    const [, expected, ...rest] = writing.values as unknown[][]
-    const next = [writing.values[0], expected?.map((revision) => Number(revision) + 1), ...rest]
+    const head = append.expectedRevision + 1
+    const next = [...writing.values]
+    next.splice(1, 1, bigintArray([head]))
+    next.splice(4, 1, bigintArray([head + 1]))
     found.set(what, await buffersOf(client, [{ text: writing.text, values: next }]))
   }
   await client.end()

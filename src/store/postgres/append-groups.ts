@@ -30,7 +30,7 @@ interface Waiting {
   readonly resolve: (result: AppendResult) => void
 }
 
-/** Writes a group of appends to streams of their own, each with its result; never throws. */
+/** Writes a group of appends to streams of their own, by stream, each with its result; never throws. */
 export type SendGroup = (appends: readonly Append[]) => Promise<readonly AppendResult[]>
 
 export class AppendGroups {
@@ -93,7 +93,10 @@ export class AppendGroups {
     this.#sending = false
   }
 
-  /** The next group, in order; what builds on a failed append gets its conflict here. */
+  /**
+   * The next group; what builds on a failed append gets its conflict here. By stream, so that two processes with the same streams take their
+   * places in the unique index in one order, and never wait for each other in a circle.
+   */
   #takeGroup(): readonly Waiting[] {
     const { groupRecords, groupBytes } = this.#limits
     const group: Waiting[] = []
@@ -119,7 +122,7 @@ export class AppendGroups {
       bytes += waiting.bytes
     }
     this.#waiting = left
-    return group
+    return group.sort(byStream)
   }
 
   #settle(waiting: Waiting, result: AppendResult): void {
@@ -140,6 +143,10 @@ function failureOf({ buildsOn }: Waiting): AppendResult | undefined {
   if (result.kind === 'conflict') return result
   if (result.kind === 'unavailable' || result.kind === 'full') return result
   return { kind: 'conflict', actual: buildsOn.append.expectedRevision }
+}
+
+function byStream(one: Waiting, other: Waiting): number {
+  return one.append.stream < other.append.stream ? -1 : 1
 }
 
 function endOf({ expectedRevision, records }: Append): number {

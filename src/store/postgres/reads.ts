@@ -32,7 +32,7 @@ export async function* readStreamPages(
   const { from = 0, to = MAX_REVISION, direction = 'forwards' } = options
   let [first, last] = [from, to]
   while (first <= last) {
-    const records = await page(sessions, {
+    const { records } = await page(sessions, {
       by: 'revision',
       where: 'stream = $1 AND revision >= $2 AND revision <= $3',
       values: [stream, first, last],
@@ -62,15 +62,17 @@ export async function* scanAll(sessions: Sessions, options: ScanOptions): AsyncG
     const end = Math.min(until, settled)
     if (after >= end) return
     const tenant = options.tenant === undefined ? '' : ' AND tenant = $3'
-    const records = await page(sessions, {
+    const { records, isFull } = await page(sessions, {
       by: 'position',
       where: `position > $1 AND position <= $2${tenant}`,
       values: options.tenant === undefined ? [after, end] : [after, end, options.tenant],
       order: 'ASC',
     })
-    after = records.length === 0 ? end : Number(records.at(-1)?.position)
     // The end of a group that holds nothing is no position of a record; a reader may go on from it all the same.
+    after = isFull ? Number(records.at(-1)?.position) : end
     yield { records, upTo: String(after) }
+    // Whoever follows is woken for all that was committed since, and would ask in vain.
+    if (!isFull && options.writersMs === undefined) return
   }
 }
 
@@ -132,18 +134,25 @@ interface Wanted {
   readonly order: 'ASC' | 'DESC'
 }
 
+interface Page {
+  readonly records: readonly ReadRecord[]
+  /** More may follow it; else all that is wanted has come. */
+  readonly isFull: boolean
+}
+
 /** One page, within records and bytes; a record larger than a page comes alone. No connection is held between two pages. */
-async function page(sessions: Sessions, { by, where, values, order }: Wanted): Promise<readonly ReadRecord[]> {
+async function page(sessions: Sessions, { by, where, values, order }: Wanted): Promise<Page> {
   const rows = await read(
     sessions,
     `WITH ahead AS (
       SELECT position, sum(bytes) OVER (ORDER BY ${by} ${order}) - bytes AS before
       FROM (SELECT position, revision, bytes FROM ${table(sessions)} WHERE ${where} ORDER BY ${by} ${order} LIMIT ${PAGE_RECORDS}) candidates
     )
-    SELECT ${COLUMNS} FROM ${table(sessions)} JOIN ahead USING (position) WHERE before < ${PAGE_BYTES} ORDER BY ${by} ${order}`,
+    SELECT ${COLUMNS}, bytes FROM ${table(sessions)} JOIN ahead USING (position) WHERE before < ${PAGE_BYTES} ORDER BY ${by} ${order}`,
     values,
   )
-  return rows.map(recordOf)
+  const bytes = rows.reduce((sum, row) => sum + Number(row.bytes), 0)
+  return { records: rows.map(recordOf), isFull: rows.length >= PAGE_RECORDS || bytes >= PAGE_BYTES }
 }
 
 function recordOf(row: Row): ReadRecord {

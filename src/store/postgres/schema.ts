@@ -9,7 +9,7 @@
  * reorders, and would let any long transaction of another program in the same server stop every reader.
  */
 
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** Places in a group: more than the most records in one transaction. */
 export const GROUP_SIZE = 65_536
@@ -29,6 +29,7 @@ export function migrations(schema: string, namespace: number): readonly Migratio
   return [
     { version: 1, sql: first(schema, namespace) },
     { version: 2, sql: sharedCopies(schema) },
+    { version: 3, sql: groupFunction(schema) },
   ]
 }
 
@@ -94,11 +95,7 @@ BEGIN
 END $body$;`
 }
 
-/**
- * Writes what of a group of appends, each to a stream of its own, can be written. One row an append: its head where it does not fit
- * (\`conflict\`), the revision that holds its request (\`duplicate\`), or its group. Rows go in by stream, so that two processes never wait for each
- * other in a circle; where another one takes a revision meanwhile, the unique constraint ends the whole statement.
- */
+/** What processes of before version 3 call, which may run beside newer ones. */
 function appendFunction(s: string): string {
   return `
 CREATE FUNCTION ${s}.append_events(
@@ -143,6 +140,73 @@ BEGIN
 END $body$;`
 }
 
+/**
+ * Writes what of a group of appends, each to a stream of its own, can be written. Answers with the group and how many records were written
+ * (`appended`), and one row for each append that was not: its head where it does not fit (`conflict`), or the revision that holds its request
+ * (`duplicate`). Rows go in as they come: callers send them by stream, so that no two wait for each other in a circle. Where another one takes a
+ * revision meanwhile, the unique constraint ends the whole statement.
+ *
+ * Its statements are planned once a session. PostgreSQL would plan them for each group, by the lengths of its arrays, which takes as long as writing
+ * twenty rows. A plan that fits every length joins nothing: a record finds its append by its place in an array.
+ */
+function groupFunction(s: string): string {
+  const insert = (
+    where: string,
+  ): string => `INSERT INTO ${s}.events (position, stream, revision, header, salt, data, request)
+      SELECT drawn * ${GROUP_SIZE} + r.ord - 1, r.stream, r.revision, r.header, r.salt, r.data, r.request
+      FROM unnest(r_append, r_stream, r_revision, r_header, r_salt, r_data, r_request)
+        WITH ORDINALITY AS r (append, stream, revision, header, salt, data, request, ord) ${where}`
+  return `
+CREATE FUNCTION ${s}.append_group(
+  a_stream text[], a_expected bigint[],
+  r_append integer[], r_stream text[], r_revision bigint[], r_header text[], r_salt bytea[], r_data text[], r_request text[]
+) RETURNS TABLE (outcome text, place integer, revision bigint, request text)
+LANGUAGE plpgsql VOLATILE SET enable_seqscan TO off SET plan_cache_mode TO force_generic_plan AS $body$
+#variable_conflict use_column
+DECLARE
+  drawn bigint := ${s}.next_group();
+  heads bigint[];
+  written integer;
+  t_append integer[] := '{}';
+  t_revision bigint[];
+  t_request text[];
+BEGIN
+  -- A server that answers before its disk has the commit would acknowledge what a crash takes back.
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  heads := ARRAY(
+    SELECT coalesce((SELECT max(e.revision) FROM ${s}.events e WHERE e.stream = a.stream COLLATE "C"), -1)
+    FROM unnest(a_stream) WITH ORDINALITY AS a (stream, ord) ORDER BY a.ord
+  );
+  IF array_remove(r_request, NULL) <> '{}' THEN
+    SELECT coalesce(array_agg(t.append), '{}'), array_agg(t.revision), array_agg(t.request) INTO t_append, t_revision, t_request FROM (
+      SELECT DISTINCT ON (r.append) r.append, found.revision, found.request
+      FROM unnest(r_append, r_stream, r_request) AS r (append, stream, request)
+      CROSS JOIN LATERAL (
+        SELECT e.revision, e.request FROM ${s}.events e WHERE e.stream = r.stream COLLATE "C" AND e.request = r.request COLLATE "C"
+        LIMIT 1
+      ) found WHERE r.request IS NOT NULL AND heads[r.append] = a_expected[r.append]
+    ) t;
+  END IF;
+  IF heads = a_expected AND t_append = '{}' THEN
+    ${insert('')};
+  ELSE
+    ${insert('WHERE heads[r.append] = a_expected[r.append] AND r.append <> ALL (t_append)')};
+  END IF;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN QUERY VALUES ('appended', written, drawn, NULL::text);
+  IF t_append <> '{}' THEN
+    RETURN QUERY SELECT 'duplicate', t.append, t.revision, t.request FROM unnest(t_append, t_revision, t_request) AS t (append, revision, request);
+  END IF;
+  IF heads <> a_expected THEN
+    RETURN QUERY SELECT 'conflict', a.ord::integer, a.head, NULL::text
+      FROM unnest(heads, a_expected) WITH ORDINALITY AS a (head, expected, ord) WHERE a.head <> a.expected;
+  END IF;
+END $body$;
+${grantToWriters(s, `EXECUTE ON FUNCTION ${s}.append_group`)}`
+}
+
 /** Copies of the files that follow the store (src/store/shared-copies.ts). Roles that may append may replace them. */
 function sharedCopies(s: string): string {
   return `
@@ -158,14 +222,19 @@ CREATE TABLE ${s}.copy_parts (
   bytes bytea NOT NULL,
   PRIMARY KEY (name, digest)
 );
-DO $body$
+${grantToWriters(s, `SELECT, INSERT, UPDATE, DELETE ON ${s}.copies, ${s}.copy_parts`)}`
+}
+
+/** A migration is no reason to name the writers again: they are the roles that may insert events. */
+function grantToWriters(s: string, what: string): string {
+  return `DO $body$
 DECLARE
   writer text;
 BEGIN
   FOR writer IN SELECT DISTINCT a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
     WHERE c.oid = '${s}.events'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> 0 AND a.grantee <> c.relowner
   LOOP
-    EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON ${s}.copies, ${s}.copy_parts TO ' || writer;
+    EXECUTE 'GRANT ${what} TO ' || writer;
   END LOOP;
 END $body$;`
 }

@@ -2,6 +2,7 @@
  * @module Wakes sleeping subscribers: by NOTIFY, sent after a commit and never inside one (a transaction that notifies takes a lock which all
  * others that notify wait for), and by a look every so often, since notifications get lost with a connection and behind some poolers.
  */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { onAbort } from '../../resources/linked-signal.ts'
@@ -10,7 +11,7 @@ import { newClient, type Sessions } from './sessions.ts'
 import type { Timings } from './timings.ts'
 
 export interface TailWatch {
-  /** Tells the other processes that something was appended; many calls in a moment are one notification. */
+  /** Tells the other processes that something was appended: at once, or with all else that comes within `announceMs` of the one before. */
   readonly announce: () => void
   readonly stop: () => Promise<void>
 }
@@ -19,31 +20,33 @@ export interface TailWatch {
 export function watchTail(
   sessions: Sessions,
   wakeups: Wakeups,
-  { pollMs, listenAgainMs }: Pick<Timings, 'pollMs' | 'listenAgainMs'>,
+  { pollMs, announceMs, listenAgainMs }: Pick<Timings, 'pollMs' | 'announceMs' | 'listenAgainMs'>,
 ): TailWatch {
   const stopping = new AbortController()
+  const own = randomUUID()
   const watching = [
-    listen(sessions, wakeups, { againMs: listenAgainMs, signal: stopping.signal }),
+    listen(sessions, wakeups, { own, againMs: listenAgainMs, signal: stopping.signal }),
     poll(sessions, wakeups, { againMs: pollMs, signal: stopping.signal }),
   ]
-  let isAnnouncing = false
+  let announcing: Promise<void> | undefined
   let isDue = false
 
   const announce = async (): Promise<void> => {
-    isDue = true
-    if (isAnnouncing) return
-    isAnnouncing = true
-    while (isDue && !stopping.signal.aborted) {
+    while (isDue) {
       isDue = false
-      await sessions.readers.query('SELECT pg_notify($1, $2)', [channelOf(sessions), '']).catch(() => undefined)
+      await sessions.readers.query('SELECT pg_notify($1, $2)', [channelOf(sessions), own]).catch(() => undefined)
+      await pause(announceMs, stopping.signal)
     }
-    isAnnouncing = false
+    announcing = undefined
   }
   return {
-    announce: () => void announce(),
+    announce: () => {
+      isDue = true
+      announcing ??= announce()
+    },
     stop: async () => {
       stopping.abort()
-      await Promise.all(watching)
+      await Promise.all([...watching, announcing])
     },
   }
 }
@@ -53,11 +56,14 @@ interface Watching {
   readonly signal: AbortSignal
 }
 
-async function listen(sessions: Sessions, wakeups: Wakeups, { againMs, signal }: Watching): Promise<void> {
+/** `own`: what this process's notifications carry. Its own appends have woken its subscribers already. */
+type Listening = Watching & { readonly own: string }
+
+async function listen(sessions: Sessions, wakeups: Wakeups, { own, againMs, signal }: Listening): Promise<void> {
   while (!signal.aborted) {
     const client = newClient(sessions)
     try {
-      await listenUntilCut(client, sessions, { wakeups, signal })
+      await listenUntilCut(client, sessions, { wakeups, own, signal })
     } catch {
       // The look every so often stands in for it.
     }
@@ -69,7 +75,7 @@ async function listen(sessions: Sessions, wakeups: Wakeups, { againMs, signal }:
 async function listenUntilCut(
   client: pg.Client,
   sessions: Sessions,
-  { wakeups, signal }: { readonly wakeups: Wakeups; readonly signal: AbortSignal },
+  { wakeups, own, signal }: Pick<Listening, 'own' | 'signal'> & { readonly wakeups: Wakeups },
 ): Promise<void> {
   let end = (): void => undefined
   const cut = new Promise<void>((resolve) => {
@@ -77,7 +83,9 @@ async function listenUntilCut(
   })
   client.on('end', end)
   client.on('error', end)
-  client.on('notification', () => wakeups.notify())
+  client.on('notification', ({ payload }) => {
+    if (payload !== own) wakeups.notify()
+  })
   // The signal lives as long as the store, a connection only until the server's next restart.
   const stopFollowing = onAbort(signal, end)
   try {

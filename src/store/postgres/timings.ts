@@ -14,6 +14,8 @@ export interface Timings {
   readonly writersMs: number
   /** How often sleeping subscribers look by themselves: notifications get lost with a connection and behind some poolers. */
   readonly pollMs: number
+  /** Shortest time between two notifications of this process: each is a transaction of its own, and wakes every other process. */
+  readonly announceMs: number
   /** After the connection that notifications come by was cut, the time until the next one is made. */
   readonly listenAgainMs: number
 }
@@ -26,5 +28,6 @@ export const DEFAULT_TIMINGS: Timings = {
   openMs: 30_000,
   writersMs: 1_000,
   pollMs: 1_000,
+  announceMs: 10,
   listenAgainMs: 1_000,
 }

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Append, AppendResult } from '../event-store.ts'
+import { bigintArray, bytesArray, integerArray, textArray } from './binary-array.ts'
 import { unavailable, type WriteFailure, writeFailure } from './errors.ts'
 import { GROUP_SIZE } from './schema.ts'
 import type { Row, Sessions } from './sessions.ts'
@@ -97,7 +98,7 @@ async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[])
   try {
     client = await writer.connect()
     const { rows } = await client.query<Row>(
-      `SELECT place, outcome, revision, request FROM ${target.schema}.append_events($1, $2, $3, $4, $5, $6, $7, $8)`,
+      `SELECT outcome, place, revision, request FROM ${target.schema}.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       parameters(appends),
     )
     client.release()
@@ -114,40 +115,51 @@ async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[])
 
 function parameters(appends: readonly Append[]): unknown[] {
   const places: number[] = []
-  const indexes: number[] = []
+  const streams: string[] = []
+  const revisions: number[] = []
   const records = appends.flatMap((append, place) => {
     for (const index of append.records.keys()) {
       places.push(place + 1)
-      indexes.push(index)
+      streams.push(append.stream)
+      revisions.push(append.expectedRevision + 1 + index)
     }
     return append.records
   })
   return [
-    appends.map(({ stream }) => stream),
-    appends.map(({ expectedRevision }) => expectedRevision),
-    places,
-    indexes,
-    records.map(({ header }) => header),
-    records.map(({ salt }) => Buffer.from(salt)),
-    records.map(({ data }) => data),
-    records.map(({ requestId }) => requestId ?? null),
+    textArray(appends.map(({ stream }) => stream)),
+    bigintArray(appends.map(({ expectedRevision }) => expectedRevision)),
+    integerArray(places),
+    textArray(streams),
+    bigintArray(revisions),
+    textArray(records.map(({ header }) => header)),
+    bytesArray(records.map(({ salt }) => salt)),
+    textArray(records.map(({ data }) => data)),
+    textArray(records.map(({ requestId }) => requestId ?? null)),
   ]
 }
 
-/** A record's position is its group and its place among all records that were sent. */
+/** A record's position is its group and its place among all records that were sent. An append without a row of its own was written. */
 function resultsOf(appends: readonly Append[], rows: readonly Row[]): readonly AppendResult[] {
-  const byPlace = new Map(rows.map((row) => [Number(row.place), row]))
+  const refused = new Map(rows.flatMap((row) => (row.outcome === 'appended' ? [] : [[Number(row.place), row]])))
+  const written = rows.find(({ outcome }) => outcome === 'appended')
+  const records = appends.reduce((sum, append, index) => sum + (refused.has(index + 1) ? 0 : append.records.length), 0)
+  const isWhole = Number(written?.place) === records
+  const group = Number(written?.revision)
   let sent = 0
   return appends.map((append, index): AppendResult => {
     sent += append.records.length
-    const row = byPlace.get(index + 1)
-    const value = Number(row?.revision)
-    if (row?.outcome === 'conflict') return { kind: 'conflict', actual: value }
-    if (row?.outcome === 'duplicate') {
-      return { kind: 'duplicate-request', requestId: String(row.request), revision: value }
-    }
-    if (row?.outcome !== 'appended') return { kind: 'unknown', detail: 'the server gave no outcome' }
+    const row = refused.get(index + 1)
+    if (row !== undefined) return refusalOf(row)
+    if (!isWhole) return { kind: 'unknown', detail: 'the server did not account for every record' }
     const revision = append.expectedRevision + append.records.length
-    return { kind: 'appended', revision, position: String(value * GROUP_SIZE + sent - 1) }
+    return { kind: 'appended', revision, position: String(group * GROUP_SIZE + sent - 1) }
   })
+}
+
+function refusalOf({ outcome, revision, request }: Row): AppendResult {
+  if (outcome === 'conflict') return { kind: 'conflict', actual: Number(revision) }
+  if (outcome === 'duplicate') {
+    return { kind: 'duplicate-request', requestId: String(request), revision: Number(revision) }
+  }
+  return { kind: 'unknown', detail: 'the server gave no outcome' }
 }
