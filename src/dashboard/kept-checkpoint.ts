@@ -1,10 +1,14 @@
 /** @module A checkpoint that a reader kept, held against the log as it is now. */
+import { z } from 'zod'
 import type { TenantLogs } from '../ledger/log/tenant-logs.ts'
-import { parseCheckpoint } from '../merkle/checkpoint.ts'
+import { type Checkpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
 import { readSuccession } from '../merkle/key-succession.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { openNote } from '../merkle/signed-note.ts'
+import { sha256 } from '../signing/digests.ts'
 import { plural } from './format.ts'
+
+const AUTHORITY_MAX_CHARS = 256
 
 export interface KeptVerdict {
   /** `unknown`: it says nothing about this log. */
@@ -13,6 +17,40 @@ export interface KeptVerdict {
 }
 
 type Logs = Pick<TenantLogs, 'verifierKey' | 'successions' | 'consistency'>
+
+/** A checkpoint, or one with its time-stamp as `GET /v1/log/timestamp` gives it. Never throws for what was pasted. */
+export async function holdPastedAgainst(logs: Logs, tenant: string, pasted: string): Promise<KeptVerdict> {
+  return pasted.trimStart().startsWith('{')
+    ? holdStampedAgainst(logs, tenant, pasted)
+    : holdAgainst(logs, tenant, pasted)
+}
+
+const Stamped = z.object({ checkpoint: z.string(), reply: z.base64(), authority: z.string().max(AUTHORITY_MAX_CHARS) })
+
+async function holdStampedAgainst(logs: Logs, tenant: string, pasted: string): Promise<KeptVerdict> {
+  const stamped = Stamped.safeParse(parsedJson(pasted))
+  if (!stamped.success) return unknown('It is no time-stamp as this ledger gives them, with checkpoint and reply.')
+  const { checkpoint: text, reply, authority } = stamped.data
+  const checkpoint = parseCheckpoint(text)
+  if (checkpoint === undefined || checkpoint.origin !== keysOf(logs, tenant)[0]?.name)
+    return unknown('What was time-stamped is no checkpoint of this log.')
+  // The library for tokens is loaded by whoever needs it.
+  const { readTimestampReply } = await import('../timestamps/timestamp-reply.ts')
+  const read = readTimestampReply(Buffer.from(reply, 'base64'), { digest: sha256(Buffer.from(text)) })
+  if (!read.ok) return unknown(`The time-stamp does not fit the checkpoint (${read.code}): ${read.message}.`)
+  const held = heldAgainst(logs, tenant, checkpoint)
+  const by = `The token is for exactly this checkpoint, of ${authority}, and dated ${read.token.time}.`
+  const who = 'Whether the authority signed it, "openssl ts -verify" or "countersign verify --timestamp-ca" says.'
+  return { ...held, text: `${held.text} ${by} ${who}` }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** Never throws for what was pasted. */
 export function holdAgainst(logs: Logs, tenant: string, pasted: string): KeptVerdict {
@@ -24,6 +62,10 @@ export function holdAgainst(logs: Logs, tenant: string, pasted: string): KeptVer
   const checkpoint = parseCheckpoint(opened.text)
   if (checkpoint === undefined || checkpoint.origin !== known[0]?.name)
     return unknown('It is signed, and it is no checkpoint of this log.')
+  return heldAgainst(logs, tenant, checkpoint)
+}
+
+function heldAgainst(logs: Logs, tenant: string, checkpoint: Checkpoint): KeptVerdict {
   const events = plural(checkpoint.size, 'event')
   const found = logs.consistency(tenant, checkpoint.size)
   if (!found.ok) {

@@ -154,6 +154,16 @@ function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void
       return coveredAtMs === undefined ? undefined : coveredAtMs / 1000
     },
   )
+  known(
+    'timestamp_last_failure_timestamp_seconds',
+    'When the time-stamping authority last gave no token that can be used, since this process started.',
+    () => secondsOf(ledger.stats().stamping?.lastFailure?.atMs),
+  )
+  known(
+    'timestamp_due_timestamp_seconds',
+    'Since when a log has been due for a time-stamp that is not on record; absent where none is due.',
+    () => secondsOf(ledger.stats().stamping?.dueSinceMs),
+  )
   known('calls_in_doubt', 'Calls in doubt, as the run list has them.', () => ledger.stats().callsInDoubt)
   new Counter({
     name: `${PREFIX}witness_failures_total`,
@@ -176,6 +186,8 @@ function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void
     },
   })
 }
+
+const secondsOf = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
 
 function registerReaders(registry: Registry, readers: Measured['readers']): void {
   const stats = (): ReaderStats => readers?.stats() ?? { threads: 0, bodies: 0, heapBytes: 0, deaths: 0 }

@@ -1,5 +1,6 @@
 /** @module What a ledger counts and measures of itself, for /metrics and readiness. */
 import type { IndexProgress } from './audit/index-building.ts'
+import type { StampingState } from './log/checkpoint-stamps.ts'
 import type { StampFailures } from './log/timestamp-authority.ts'
 import type { WitnessFailures } from './log/witness-posts.ts'
 
@@ -26,6 +27,8 @@ export interface LedgerStats {
   readonly witnessFailures: readonly WitnessFailures[]
   /** How often the time-stamping authority gave no token that can be used, by why. */
   readonly stampFailures: readonly StampFailures[]
+  /** Absent where checkpoints are not time-stamped. */
+  readonly stamping?: StampingState
   /** Calls in doubt, of all tenants, as the run list has them; counted in up to 10,000 runs. Absent before its first whole pass. */
   readonly callsInDoubt?: number
   /** What is being made from far behind, as at a first start on a full store: what rests on it waits, or answers 503. */

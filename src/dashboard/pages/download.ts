@@ -9,7 +9,7 @@ import { pageRoute, Refused } from '../page.ts'
 const OPEN = [
   /^runs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\/(export|bundle)$/,
   /^(export|bundle)$/,
-  /^log\/(checkpoint|key)$/,
+  /^log\/(checkpoint|key|timestamp)$/,
   /^log\/events\/[0-9a-f-]{36}\/proof\.tlog-proof$/,
 ]
 

@@ -10,13 +10,14 @@ import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { count, plural } from '../format.ts'
 import { numberIn } from '../item-members.ts'
-import { holdAgainst } from '../kept-checkpoint.ts'
+import { holdPastedAgainst } from '../kept-checkpoint.ts'
 import { type Page, pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Growth, type GrowthPoint } from '../parts/growth.tsx'
 import { IntegrityCard } from '../parts/integrity.tsx'
 import { KeptCheckpoint } from '../parts/kept-checkpoint.tsx'
+import { StampCard, type StampCardProps } from '../parts/stamp-card.tsx'
 import { downloadPath } from '../paths.ts'
 import { askAudit, auditOf } from './audit-ask.ts'
 
@@ -42,7 +43,8 @@ export const checkCheckpoint = pageRoute({
 async function logShown(view: View, pasted?: string): Promise<Page> {
   const { deps, caller, session } = view
   const { logs } = deps.ledger
-  const kept = logs && pasted !== undefined ? holdAgainst(logs, caller.tenant, pasted) : undefined
+  const kept = logs && pasted !== undefined ? await holdPastedAgainst(logs, caller.tenant, pasted) : undefined
+  const stamp = await logs?.timestamp(caller.tenant)
   const points = logs === undefined ? [] : await checkpointsOf(view)
   const note = logs?.checkpoint(caller.tenant)
   const body =
@@ -56,6 +58,7 @@ async function logShown(view: View, pasted?: string): Promise<Page> {
         note={note?.ok === true ? note.value : undefined}
         verifierKey={logs.verifierKey(caller.tenant)}
         points={points}
+        stamps={{ stamp: stamp?.ok === true ? stamp.value : undefined, stamping: deps.ledger.stats().stamping }}
         integrity={deps.ledger.integrity.state(caller)}
       >
         <KeptCheckpoint csrf={session.csrf} pasted={pasted ?? ''} verdict={kept} />
@@ -86,11 +89,12 @@ interface BodyProps {
   readonly note: string | undefined
   readonly verifierKey: string
   readonly points: readonly GrowthPoint[]
+  readonly stamps: StampCardProps
   readonly integrity: IntegrityState
   readonly children: Child
 }
 
-function LogBody({ state, note, verifierKey, points, integrity, children }: BodyProps) {
+function LogBody({ state, note, verifierKey, points, stamps, integrity, children }: BodyProps) {
   const signed = note === undefined ? undefined : parseNote(note)
   const checkpoint = signed === undefined ? undefined : parseCheckpoint(signed.text)
   return (
@@ -130,7 +134,10 @@ function LogBody({ state, note, verifierKey, points, integrity, children }: Body
         )}
       </dl>
       <div class="columns columns-even">
-        <IntegrityCard state={integrity} />
+        <div class="stack">
+          <IntegrityCard state={integrity} />
+          <StampCard {...stamps} />
+        </div>
         {children}
       </div>
       <section aria-labelledby="growth-title">

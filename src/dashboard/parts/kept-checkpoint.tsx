@@ -29,8 +29,10 @@ export function KeptCheckpoint({ csrf, pasted, verdict }: KeptCheckpointProps) {
       )}
       <form method="post" action={CHECK_CHECKPOINT}>
         <input type="hidden" name="csrf" value={csrf} />
-        <label for="kept-note">Paste it, with its signature lines: the ledger holds it against its log</label>
-        <textarea id="kept-note" name="note" rows={6} maxlength={16_000} required spellcheck={false} class="mono">
+        <label for="kept-note">
+          Paste it, with its signature lines, or the time-stamp that you kept: the ledger holds it against its log
+        </label>
+        <textarea id="kept-note" name="note" rows={6} maxlength={30_000} required spellcheck={false} class="mono">
           {pasted}
         </textarea>
         <button type="submit" class="button">

@@ -1,5 +1,8 @@
 /** @module What is open without a token: health, public keys, the API's description, the pages of its problems; and the metrics. */
+
+import type { JsonObject } from '../../../schemas/json.ts'
 import { METRICS } from '../../access/access.ts'
+import type { LedgerStats } from '../../ledger/ledger-stats.ts'
 import { json, problemResponse, streamed } from '../answers.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import type { HttpMetrics } from '../metrics.ts'
@@ -47,14 +50,25 @@ function readiness(c: EdgeContext, { ledger, draining }: Edge): Response {
   const { state, detail } = ledger.status()
   if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
   if (state === 'ready') {
-    const building = ledger.stats().building.map((each) => ({ ...each }))
-    return json(200, { status: 'ready', store: state, ...(building.length > 0 && { building }) })
+    const { stamping, ...stats } = ledger.stats()
+    const building = stats.building.map((each) => ({ ...each }))
+    const more = { ...(building.length > 0 && { building }), ...timestampsOf(stamping) }
+    return json(200, { status: 'ready', store: state, ...more })
   }
   const reason = state === 'full' ? 'the disk of the store is full: it takes no appends' : detail
   return problemResponse(
     problem('not-ready', reason ?? `the store is ${state}`, { evidence: { store: state } }),
     c.req.path,
   )
+}
+
+/** Requests do not wait for time-stamps: a server without them is ready, and says so. */
+function timestampsOf(stamping: LedgerStats['stamping']): { readonly timestamps?: JsonObject } {
+  if (stamping?.dueSinceMs === undefined) return {}
+  const { dueSinceMs, late, lastFailure } = stamping
+  const timeOf = (ms: number): string => new Date(ms).toISOString()
+  const failed = lastFailure && { lastFailure: { at: timeOf(lastFailure.atMs), code: lastFailure.code } }
+  return { timestamps: { late, dueSince: timeOf(dueSinceMs), ...failed } }
 }
 
 function problemPage(c: EdgeContext): Response {

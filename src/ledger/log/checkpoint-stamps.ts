@@ -14,6 +14,8 @@ import type { StampFailures, StampingFault, TimestampAuthority } from './timesta
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
+/** Two of the longest pauses: an authority that works has answered by then. */
+const LATE_MS = 2 * LAST_RETRY_MS
 /** Logs that wait to be time-stamped; the others come with a later pass. */
 const WAITING_MAX = 10_000
 /** Tokens that wait to be put on record, 16 KiB each at most. */
@@ -23,6 +25,16 @@ export interface StampSettings {
   readonly authority: TimestampAuthority
   /** Least time between two time-stamps of one log. */
   readonly intervalMs: number
+}
+
+/** How time-stamping goes on in this process, for whoever watches it. */
+export interface StampingState {
+  /** When the authority last gave no token that can be used, and why. */
+  readonly lastFailure?: { readonly atMs: number; readonly code: StampingFault }
+  /** Since when a log has been due for a time-stamp that is not on record; milliseconds since 1970. */
+  readonly dueSinceMs?: number
+  /** It is due for longer than a working authority takes. */
+  readonly late: boolean
 }
 
 /** A checkpoint's signed text, and what the authority said of it. */
@@ -40,6 +52,9 @@ export class CheckpointStamps implements Disposable {
   readonly #waiting = new Set<string>()
   readonly #received = new Map<string, Received>()
   readonly #failures = new Map<StampingFault, number>()
+  /** By log, since this process found it due. */
+  readonly #due = new Map<string, number>()
+  #lastFailure: StampingState['lastFailure']
   #going: Promise<void> | undefined
 
   constructor(deps: LogDeps, projection: LogProjection, settings: StampSettings) {
@@ -50,7 +65,10 @@ export class CheckpointStamps implements Disposable {
 
   /** Has the last checkpoint of a log time-stamped, where that is due; nobody waits for it. */
   post(tenant: string): void {
-    if (this.#received.has(tenant) || this.#waiting.size >= WAITING_MAX || !this.#isDue(tenant)) return
+    const isDue = this.#isDue(tenant)
+    if (!isDue) this.#due.delete(tenant)
+    else if (!this.#due.has(tenant) && this.#due.size < WAITING_MAX) this.#due.set(tenant, this.#deps.effects.nowMs())
+    if (this.#received.has(tenant) || this.#waiting.size >= WAITING_MAX || !isDue) return
     this.#waiting.add(tenant)
     this.#going ??= this.#go().finally(() => {
       this.#going = undefined
@@ -82,6 +100,17 @@ export class CheckpointStamps implements Disposable {
   failures(): readonly StampFailures[] {
     const { name: authority } = this.#settings.authority
     return [...this.#failures].map(([code, count]) => ({ authority, code, count }))
+  }
+
+  state(): StampingState {
+    let dueSinceMs: number | undefined
+    for (const sinceMs of this.#due.values()) if (dueSinceMs === undefined || sinceMs < dueSinceMs) dueSinceMs = sinceMs
+    const late = dueSinceMs !== undefined && this.#deps.effects.nowMs() - dueSinceMs >= LATE_MS
+    return {
+      ...(this.#lastFailure !== undefined && { lastFailure: this.#lastFailure }),
+      ...(dueSinceMs !== undefined && { dueSinceMs }),
+      late,
+    }
   }
 
   [Symbol.dispose](): void {
@@ -127,6 +156,7 @@ export class CheckpointStamps implements Disposable {
     if (!stamping.ok) {
       const { code, message } = stamping
       this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1)
+      this.#lastFailure = { atMs: this.#deps.effects.nowMs(), code }
       this.#deps.log.warn({ tenant, authority: authority.name, code }, `no time-stamp for the checkpoint: ${message}`)
       return false
     }

@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { checkpointKeeper } from './checkpoint-keeper.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
-import { CheckpointStamps } from './checkpoint-stamps.ts'
+import { CheckpointStamps, type StampingState } from './checkpoint-stamps.ts'
 import { logCaches } from './log-caches.ts'
 import type { LogDeps } from './log-deps.ts'
 import { guardStart } from './log-guard.ts'
@@ -36,6 +36,7 @@ export interface OpenLogs extends TenantLogs, AsyncDisposable {
   readonly failures: () => {
     readonly witnessFailures: readonly WitnessFailures[]
     readonly stampFailures: readonly StampFailures[]
+    readonly stamping?: StampingState
   }
 }
 
@@ -121,7 +122,7 @@ function openTenantLogs(
     ...logReads(deps, { projection, posts, heads }),
     publish: () => publish(),
     coveredAtMs: () => coveredAtMs,
-    failures: () => ({ witnessFailures: posts.failures(), stampFailures: stamps?.failures() ?? [] }),
+    failures: () => ({ witnessFailures: posts.failures(), ...stampingOf(stamps) }),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       stopRenewals()
@@ -136,6 +137,9 @@ function openTenantLogs(
     },
   }
 }
+
+const stampingOf = (stamps: CheckpointStamps | undefined) =>
+  stamps === undefined ? { stampFailures: [] } : { stampFailures: stamps.failures(), stamping: stamps.state() }
 
 /** A file that was rebuilt is filled at once: nobody who asks should wait for the next turn. */
 function fillWhenRenewed({ logStore, log }: LogDeps, projection: LogProjection, stop: AbortSignal): () => void {
