@@ -1,7 +1,6 @@
 /** @module What a ledger counts and measures of itself, for /metrics and readiness. */
 import type { IndexProgress } from './audit/index-building.ts'
-import type { StampingState } from './log/checkpoint-stamps.ts'
-import type { StampFailures } from './log/timestamp-authority.ts'
+import type { StampFailures, StampingState } from './log/timestamp-authority.ts'
 import type { WitnessFailures } from './log/witness-posts.ts'
 
 export interface LedgerStats {

@@ -10,7 +10,7 @@ import { digestText } from '../../signing/digests.ts'
 import { appendFact } from '../identity/append-fact.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
-import type { StampFailures, StampingFault, TimestampAuthority } from './timestamp-authority.ts'
+import type { StampFailures, StampingFault, StampingState, TimestampAuthority } from './timestamp-authority.ts'
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
@@ -25,16 +25,6 @@ export interface StampSettings {
   readonly authority: TimestampAuthority
   /** Least time between two time-stamps of one log. */
   readonly intervalMs: number
-}
-
-/** How time-stamping goes on in this process, for whoever watches it. */
-export interface StampingState {
-  /** When the authority last gave no token that can be used, and why. */
-  readonly lastFailure?: { readonly atMs: number; readonly code: StampingFault }
-  /** Since when a log has been due for a time-stamp that is not on record; milliseconds since 1970. */
-  readonly dueSinceMs?: number
-  /** It is due for longer than a working authority takes. */
-  readonly late: boolean
 }
 
 /** A checkpoint's signed text, and what the authority said of it. */

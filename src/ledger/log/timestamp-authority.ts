@@ -35,3 +35,13 @@ export interface StampFailures {
   readonly code: StampingFault
   readonly count: number
 }
+
+/** How time-stamping goes on in this process, for whoever watches it. */
+export interface StampingState {
+  /** When the authority last gave no token that can be used, and why. */
+  readonly lastFailure?: { readonly atMs: number; readonly code: StampingFault }
+  /** Since when a log has been due for a time-stamp that is not on record; milliseconds since 1970. */
+  readonly dueSinceMs?: number
+  /** It is due for longer than a working authority takes. */
+  readonly late: boolean
+}
