@@ -85,7 +85,7 @@ function saidBy(names: readonly BodyFact[], data: JsonObject): { readonly [F in 
 }
 
 /** Of a type that this build does not know, the findings. */
-function rulesOf(declared: EventType | undefined, data: JsonObject): readonly string[] {
+export function rulesOf(declared: EventType | undefined, data: JsonObject): readonly string[] {
   const rules = declared === undefined ? 'findings' : (declared.rules ?? [])
   if (rules === 'code') return [text(data.code) ?? '']
   if (rules !== 'findings') return rules

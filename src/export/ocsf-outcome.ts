@@ -1,5 +1,6 @@
 /** @module What an event says of how it ended, in OCSF's places: status, the API's response, and under `unmapped` what no released version knows. */
-import { eventFacts } from '../../projections/event-facts.ts'
+import { rulesOf } from '../../projections/event-facts.ts'
+import { declarationOf } from '../../schemas/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Verdict } from '../../schemas/verdict.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
@@ -8,40 +9,41 @@ import { textOf } from './format.ts'
 /** Findings that a status names in words; `raw_data` has all of them. */
 const FINDINGS_MAX = 10
 
-type Outcome = Pick<LedgerEvent, 'header' | 'data'>
+/** An object of OCSF while it is put together. */
+export type Writable = { [name: string]: Json }
 
 /** `status_code`: the rule or the code that decided. `status_detail`: why, in words. */
-export function statusDetailOf({ header, data }: Outcome): JsonObject {
-  const code = eventFacts(header, data).rules[0] ?? errorIn(data).code
-  const detail = textOf(data, 'detail') ?? errorIn(data).message ?? findingsText(data) ?? textOf(data, 'reason')
-  return { ...(code !== undefined && { status_code: code }), ...(detail !== undefined && { status_detail: detail }) }
+export function addStatusDetail(line: Writable, { header, data }: Pick<LedgerEvent, 'header' | 'data'>): void {
+  const error = errorIn(data)
+  const code = rulesOf(declarationOf(header.type), data)[0] ?? error?.code
+  const detail = textOf(data, 'detail') ?? error?.message ?? findingsText(data) ?? textOf(data, 'reason')
+  if (code !== undefined) line.status_code = code
+  if (detail !== undefined) line.status_detail = detail
 }
 
 /** The error of a call, a compensation or a run, and the refusal of a request. */
-export function responseOf({ data }: Outcome): JsonObject {
-  const { code, message } = errorIn(data)
-  if (code === undefined && message === undefined) return {}
-  return {
-    response: { ...(code !== undefined && { error: code }), ...(message !== undefined && { error_message: message }) },
-  }
+export function responseOf(data: JsonObject): JsonObject | undefined {
+  const { code, message } = errorIn(data) ?? {}
+  if (code === undefined && message === undefined) return undefined
+  return { ...(code !== undefined && { error: code }), ...(message !== undefined && { error_message: message }) }
 }
 
 /** What OCSF has no attribute for. */
-export function unmappedOf({ data }: Outcome, verdict: Verdict | null): JsonObject {
-  const usage = isJsonObject(data.usage) ? data.usage : {}
-  const [cost, currency] = [textOf(usage, 'cost'), textOf(usage, 'currency')]
+export function unmappedOf(data: JsonObject, verdict: Verdict | null): JsonObject | undefined {
+  const unmapped: Writable = {}
+  if (verdict !== null) unmapped.verdict = verdict
+  if (data.usage !== undefined && isJsonObject(data.usage)) {
+    const [cost, currency] = [textOf(data.usage, 'cost'), textOf(data.usage, 'currency')]
+    if (cost !== undefined) unmapped.cost = cost
+    if (currency !== undefined) unmapped.currency = currency
+  }
   const findings = findingsIn(data).map(({ rule, severity, path }) => ({
     ...(rule !== undefined && { rule }),
     ...(severity !== undefined && { severity }),
     ...(path !== undefined && { path }),
   }))
-  const found: JsonObject = {
-    ...(verdict !== null && { verdict }),
-    ...(cost !== undefined && { cost }),
-    ...(currency !== undefined && { currency }),
-    ...(findings.length > 0 && { findings }),
-  }
-  return Object.keys(found).length === 0 ? {} : { unmapped: found }
+  if (findings.length > 0) unmapped.findings = findings
+  return Object.keys(unmapped).length === 0 ? undefined : unmapped
 }
 
 interface Failure {
@@ -49,12 +51,12 @@ interface Failure {
   readonly message?: string | undefined
 }
 
-function errorIn(data: JsonObject): Failure {
+function errorIn(data: JsonObject): Failure | undefined {
   const { error } = data
   if (error !== undefined && isJsonObject(error))
     return { code: textOf(error, 'code'), message: textOf(error, 'message') }
   const code = textOf(data, 'code')
-  return code === undefined ? {} : { code, message: textOf(data, 'detail') }
+  return code === undefined ? undefined : { code, message: textOf(data, 'detail') }
 }
 
 function findingsIn({ findings }: JsonObject): readonly JsonObject[] {

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportScope, type ExportTrailer, textOf } from './format.ts'
 import { exportLine } from './jsonl.ts'
-import { responseOf, statusDetailOf, unmappedOf } from './ocsf-outcome.ts'
+import { addStatusDetail, responseOf, unmappedOf, type Writable } from './ocsf-outcome.ts'
 import { runOf } from './run-of.ts'
 import { trailerId } from './signed-trailer.ts'
 
@@ -49,39 +49,36 @@ export const ocsf: ExportFormat = {
   },
 }
 
+/** Members are set one by one, in OCSF's usual order: to spread the optional ones takes longer than to write the line. */
 function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
-  const { header, texts } = event
+  const { header, data } = event
   const declared = declarationOf(header.type)
-  const said = declared && sayingOf(declared, event.data)
-  return {
-    category_uid: CATEGORY.uid,
-    ...classOf(declared === undefined ? UNKNOWN : ACTIVITY[declared.activity]),
-    severity_id: said === undefined ? UNKNOWN : SEVERITY[said.severity],
-    status_id: said === undefined ? UNKNOWN : STATUS[said.outcome],
-    time: Date.parse(header.time),
-    timezone_offset: 0,
-    actor: actorOf(header),
-    message: declared?.label ?? header.type,
-    ...statusDetailOf(event),
-    api: {
-      operation: header.type,
-      service: SERVICE,
-      request: { uid: header.request?.id ?? header.id },
-      ...responseOf(event),
-    },
-    // The ledger records who asked, not from which address.
-    src_endpoint: { name: header.actor },
-    metadata: metadataOf(event, scope),
-    ...aiOperation(event),
-    ...(header.traceparent !== undefined && { trace: { uid: header.traceparent.split('-')[1] ?? '' } }),
-    attestation_list: [attestation(event, scope)],
-    raw_data: exportLine(texts).trimEnd(),
-    ...unmappedOf(event, said?.verdict ?? null),
-  }
+  const said = declared && sayingOf(declared, data)
+  const timeMs = Date.parse(header.time)
+  const line: Writable = classOf(declared === undefined ? UNKNOWN : ACTIVITY[declared.activity])
+  line.severity_id = said === undefined ? UNKNOWN : SEVERITY[said.severity]
+  line.status_id = said === undefined ? UNKNOWN : STATUS[said.outcome]
+  line.time = timeMs
+  line.timezone_offset = 0
+  line.actor = actorOf(header)
+  line.message = declared?.label ?? header.type
+  addStatusDetail(line, event)
+  line.api = apiOf(event)
+  // The ledger records who asked, not from which address.
+  line.src_endpoint = { name: header.actor }
+  line.metadata = metadataOf(header, timeMs, scope)
+  addAiOperation(line, event)
+  if (header.traceparent !== undefined) line.trace = { uid: header.traceparent.split('-')[1] ?? '' }
+  line.attestation_list = [attestation(event, timeMs, scope)]
+  line.raw_data = exportLine(event.texts).trimEnd()
+  const unmapped = unmappedOf(data, said?.verdict ?? null)
+  if (unmapped !== undefined) line.unmapped = unmapped
+  return line
 }
 
-function classOf(activityId: number): JsonObject {
+function classOf(activityId: number): Writable {
   return {
+    category_uid: CATEGORY.uid,
     category_name: CATEGORY.name,
     class_uid: CLASS.uid,
     class_name: CLASS.name,
@@ -90,17 +87,31 @@ function classOf(activityId: number): JsonObject {
   }
 }
 
+function apiOf({ header, data }: LedgerEvent): JsonObject {
+  const api: Writable = {
+    operation: header.type,
+    service: SERVICE,
+    request: { uid: header.request?.id ?? header.id },
+  }
+  const response = responseOf(data)
+  if (response !== undefined) api.response = response
+  return api
+}
+
 /** The one responsible, and the program that acted for them. An agent's name goes to `ai_agent`. */
 function actorOf({ actor, principal }: LedgerEvent['header']): JsonObject {
   if (principal === undefined) return { user: { uid: actor, name: actor } }
   return { user: { uid: principal, name: principal }, application: { uid: actor, name: actor } }
 }
 
-function metadataOf({ header }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
-  return {
+const PROFILES = ['ai_operation', 'record_integrity'] as const
+const TRACED_PROFILES = [...PROFILES, 'trace'] as const
+
+function metadataOf(header: LedgerEvent['header'], timeMs: number, { ledgerId }: ExportScope): JsonObject {
+  const metadata: Writable = {
     version: OCSF_VERSION,
     product: { name: 'Countersign', vendor_name: 'Countersign', uid: ledgerId },
-    profiles: ['ai_operation', 'record_integrity', ...(header.traceparent === undefined ? [] : ['trace'])],
+    profiles: header.traceparent === undefined ? PROFILES : TRACED_PROFILES,
     // By its place: the event behind it knows that of it, and not its id.
     uid: entryOf(header.stream, header.revision),
     original_event_uid: header.id,
@@ -108,61 +119,53 @@ function metadataOf({ header }: LedgerEvent, { ledgerId }: ExportScope): JsonObj
     sequence: header.revision,
     log_name: header.stream,
     tenant_uid: header.tenant,
-    logged_time: Date.parse(header.time),
-    ...(header.causation !== undefined && { correlation_uid: header.causation }),
+    logged_time: timeMs,
   }
+  if (header.causation !== undefined) metadata.correlation_uid = header.causation
+  return metadata
 }
 
-function aiOperation({ header, data }: LedgerEvent): JsonObject {
+function addAiOperation(line: Writable, { header, data }: LedgerEvent): void {
   const agent = textOf(data, 'agent')
   const usage = typeof data.usage === 'object' && data.usage !== null ? (data.usage as JsonObject) : {}
   const run = runOf(header.stream)
   const name = textOf(usage, 'model')
-  const provider = textOf(usage, 'provider')
-  const model = name === undefined ? undefined : { name, ai_provider: provider ?? 'Unknown' }
+  const model = name === undefined ? undefined : { name, ai_provider: textOf(usage, 'provider') ?? 'Unknown' }
   const tool = textOf(data, 'tool')
   const call = textOf(data, 'callId')
-  const context = {
+  const context: Writable = {
     uid: call ?? header.stream,
     ai_role_id:
       tool !== undefined || call !== undefined ? ROLE.tool : agent !== undefined ? ROLE.agent : ROLE.orchestrator,
     service: { name: tool ?? SERVICE.name },
-    ...(typeof usage.inputTokens === 'number' && { prompt_tokens: usage.inputTokens }),
-    ...(typeof usage.outputTokens === 'number' && { completion_tokens: usage.outputTokens }),
-    ...(typeof usage.tokens === 'number' && { total_tokens: usage.tokens }),
   }
-  if (agent === undefined)
-    return model === undefined ? { message_context: context } : { ai_model: model, message_context: context }
-  return {
-    ai_agent: {
-      uid: agent,
-      name: agent,
-      type_id: 0,
-      ...(run !== undefined && { instance_uid: run }),
-      ...(model && { ai_model: model }),
-    },
-    message_context: context,
-  }
+  if (typeof usage.inputTokens === 'number') context.prompt_tokens = usage.inputTokens
+  if (typeof usage.outputTokens === 'number') context.completion_tokens = usage.outputTokens
+  if (typeof usage.tokens === 'number') context.total_tokens = usage.tokens
+  if (agent !== undefined) {
+    const by: Writable = { uid: agent, name: agent, type_id: 0 }
+    if (run !== undefined) by.instance_uid = run
+    if (model !== undefined) by.ai_model = model
+    line.ai_agent = by
+  } else if (model !== undefined) line.ai_model = model
+  line.message_context = context
 }
 
-function attestation({ header, digest }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
+function attestation({ header, digest }: LedgerEvent, timeMs: number, { ledgerId }: ExportScope): JsonObject {
   const { stream, revision, prev } = header
-  return {
-    uid: entryOf(stream, revision),
-    authority_uid: ledgerId,
-    chain_uid: stream,
-    ...(prev !== undefined && { prev_event: { uid: entryOf(stream, revision - 1), fingerprint: fingerprint(prev) } }),
-    fingerprint: fingerprint(digest),
-    signatures: [
-      {
-        algorithm_id: OTHER,
-        algorithm: 'HMAC-SHA-256',
-        serialization_id: OTHER,
-        serialization: 'countersign/event/v1',
-        created_time: Date.parse(header.time),
-      },
-    ],
-  }
+  const found: Writable = { uid: entryOf(stream, revision), authority_uid: ledgerId, chain_uid: stream }
+  if (prev !== undefined) found.prev_event = { uid: entryOf(stream, revision - 1), fingerprint: fingerprint(prev) }
+  found.fingerprint = fingerprint(digest)
+  found.signatures = [
+    {
+      algorithm_id: OTHER,
+      algorithm: 'HMAC-SHA-256',
+      serialization_id: OTHER,
+      serialization: 'countersign/event/v1',
+      created_time: timeMs,
+    },
+  ]
+  return found
 }
 
 /** An entry of the chain by its place: the link of an event is a digest, so that its id is not known from the event behind it. */
@@ -184,7 +187,6 @@ function fingerprint(digest: string): JsonObject {
 function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
   const { ledgerId, tenant } = trailer
   return {
-    category_uid: CATEGORY.uid,
     ...classOf(ACTIVITY.read),
     severity_id: SEVERITY.informational,
     status_id: STATUS.success,

@@ -3,7 +3,7 @@ import type { Header } from '../../schemas/header.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Position } from '../store/event-store.ts'
 
-/** An event as it is read: the parsed parts, and the exact texts that were signed. */
+/** An event as it is read: the parsed parts, and the exact texts that were signed. Its parts may be made when they are first looked at: it is passed on as it is, never spread. */
 export interface LedgerEvent {
   readonly position: Position
   readonly header: Header

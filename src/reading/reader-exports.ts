@@ -8,7 +8,7 @@ import { upTo } from '../export/up-to.ts'
 import { matchedPage } from '../ledger/audit/answer-question.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { ledgerEvent } from '../ledger/read/parse-record.ts'
-import { sealOf } from '../ledger/read/record-seal.ts'
+import { shownEvent } from '../ledger/read/record-seal.ts'
 import type { Pace } from '../resources/work-queue.ts'
 import type { ReadRecord } from '../store/event-store.ts'
 import type { LeafReader } from '../store/log-store.ts'
@@ -50,7 +50,7 @@ async function* pagesOf(sources: ReaderSources, request: BodyRequest, making: Ex
   const { tenant, run, after, until, matching } = request
   await requireReaches(store, until)
   if (matching !== undefined) return yield* matchingPages(sources, request, matching, making)
-  const shown = (record: ReadRecord): LedgerEvent => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
+  const shown = (record: ReadRecord): LedgerEvent => shownEvent(sealer, record)
   const pages = run === undefined ? store.readAll({ after, until, tenant }) : store.readStream(runStream(tenant, run))
   for await (const page of upTo(store, pacedPages(pages, making.pace), until)) yield page.map(shown)
 }

@@ -58,7 +58,7 @@ export interface CheckKeys {
 }
 
 /** A payload of full depth stands some levels down in the body of its event. */
-const BODY_MAX_DEPTH = 128
+export const BODY_MAX_DEPTH = 128
 
 export type CheckResult =
   | { readonly ok: true; readonly header: Header; readonly digest: string; readonly ringIndex: number }

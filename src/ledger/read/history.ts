@@ -7,9 +7,8 @@ import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, Found, Ledger } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
-import { ledgerEvent } from './parse-record.ts'
 import type { Queries } from './queries.ts'
-import { sealOf } from './record-seal.ts'
+import { shownEvent } from './record-seal.ts'
 
 export type HistoryQueries = Pick<
   Ledger,
@@ -24,7 +23,7 @@ export class History implements HistoryQueries {
   constructor(store: EventStore, queries: Queries, sealer: Sealer) {
     this.#store = store
     this.#queries = queries
-    this.#shown = (record) => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
+    this.#shown = (record) => shownEvent(sealer, record)
   }
 
   async runEvents(

@@ -7,6 +7,8 @@ import { declarationOf, isRunEventType } from '../../../schemas/events.ts'
 import { HEADER_VERSION, type Header } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { isCanonicalJson } from '../../signing/canonical-scan.ts'
+import { BODY_MAX_DEPTH } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
@@ -24,28 +26,81 @@ export function recordedEvent(header: Header, dataText: string): RecordedEvent {
 /** Type of an event whose header is no JSON any more, or whose members are of other types: it has its place, and says nothing else. */
 const UNREADABLE = 'Unreadable'
 
+/** What a check of the record has found out of it already. */
+export interface CheckedParts {
+  /** As `readHeader` read it. */
+  readonly header?: Header | undefined
+  readonly digest?: string | undefined
+  readonly seal?: LedgerEvent['seal']
+}
+
 /**
  * Header and body as far as they can be read. An event whose stored text was damaged keeps its place in every list and export: what
- * cannot be parsed is shown as a JSON string of that text, which no seal fits.
+ * cannot be parsed is shown as a JSON string of that text, which no seal fits. A body is parsed when it is first looked at: an export that
+ * carries its text alone only makes sure that it is an object's.
  */
 export function ledgerEvent(record: ReadRecord): LedgerEvent {
-  const header = parsedObject(record.header)
-  const data = parsedObject(record.data)
-  return {
-    position: record.position,
-    ...whatIsSaid(record, header, data),
-    digest: recordDigest(record.header),
-    texts: {
-      header: header === undefined ? JSON.stringify(record.header) : record.header,
-      salt: Buffer.from(record.salt.buffer, record.salt.byteOffset, record.salt.byteLength).toString('base64url'),
-      data: data === undefined ? JSON.stringify(record.data) : record.data,
-    },
+  return checkedEvent(record, {})
+}
+
+/** The same of a record that was checked. */
+export function checkedEvent(record: ReadRecord, checked: CheckedParts): LedgerEvent {
+  return new ReadEvent(record, checked)
+}
+
+/** A class, since an object with accessors of its own has a hidden class of its own, which lives until the next full collection. */
+class ReadEvent implements LedgerEvent {
+  readonly position: ReadRecord['position']
+  readonly header: Header
+  readonly digest: string
+  readonly seal?: 'valid' | 'invalid'
+  readonly #record: ReadRecord
+  /** The header is what its text says. */
+  readonly #isHeaderRead: boolean
+  #parsed: JsonObject | null | undefined
+  #texts: LedgerEvent['texts'] | undefined
+
+  constructor(record: ReadRecord, { header, digest, seal }: CheckedParts) {
+    const parsed = header === undefined ? parsedObject(record.header) : undefined
+    this.position = record.position
+    this.header = header ?? headerOf(record, parsed)
+    this.digest = digest ?? recordDigest(record.header)
+    if (seal !== undefined) this.seal = seal
+    this.#record = record
+    this.#isHeaderRead = header !== undefined || parsed !== undefined
+  }
+
+  /** Empty where the stored text is no object's. */
+  get data(): JsonObject {
+    return this.#object() ?? {}
+  }
+
+  get texts(): LedgerEvent['texts'] {
+    const { header, salt } = this.#record
+    this.#texts ??= {
+      header: this.#isHeaderRead ? header : JSON.stringify(header),
+      salt: Buffer.from(salt.buffer, salt.byteOffset, salt.byteLength).toString('base64url'),
+      data: this.#dataText(),
+    }
+    return this.#texts
+  }
+
+  /** One that nobody has parsed yet is not parsed for its text either. */
+  #dataText(): string {
+    const { data } = this.#record
+    const isCanonical = this.#parsed === undefined && data.startsWith('{') && isCanonicalJson(data, BODY_MAX_DEPTH)
+    return isCanonical || this.#object() !== null ? data : JSON.stringify(data)
+  }
+
+  #object(): JsonObject | null {
+    if (this.#parsed === undefined) this.#parsed = parsedObject(this.#record.data) ?? null
+    return this.#parsed
   }
 }
 
 /** The same without the texts: for whoever only counts what events say. */
 export function saidBy(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'> {
-  return whatIsSaid(record, parsedObject(record.header), parsedObject(record.data))
+  return { header: headerOf(record, parsedObject(record.header)), data: parsedObject(record.data) ?? {} }
 }
 
 /**
@@ -62,12 +117,8 @@ export function isOfItsType(type: string, data: JsonObject): boolean {
   }
 }
 
-function whatIsSaid(
-  record: ReadRecord,
-  header: JsonObject | undefined,
-  data: JsonObject | undefined,
-): Pick<LedgerEvent, 'header' | 'data'> {
-  return { header: header !== undefined && isHeader(header) ? header : placeHeader(record), data: data ?? {} }
+function headerOf(record: ReadRecord, parsed: JsonObject | undefined): Header {
+  return parsed !== undefined && isHeader(parsed) ? parsed : placeHeader(record)
 }
 
 /** By the types of its members alone: what lists, indexes and exports do with them works then. The seal is checked beside this. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { FORMATS } from '../../../src/export/formats.ts'
 import { auditOfStore } from '../../../src/ledger/audit/audit-of-store.ts'
-import { ledgerEvent } from '../../../src/ledger/read/parse-record.ts'
+import { checkedEvent } from '../../../src/ledger/read/parse-record.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 import { record } from '../../support/records.ts'
@@ -93,7 +93,7 @@ for (const [what, { type, header, data }] of Object.entries(PLANTED)) {
       answer.items.map(({ run, revision }) => `${run}@${revision}`),
       ['r@0', 'r@1', 'other@0'],
     )
-    const event = { ...ledgerEvent({ stream, revision: 1, position: '1', ...planted }), seal: 'invalid' as const }
+    const event = checkedEvent({ stream, revision: 1, position: '1', ...planted }, { seal: 'invalid' })
     const scope = { ledgerId: 'l', tenant: alice.tenant, leafIndex: () => 1 }
     for (const format of Object.values(FORMATS)) {
       const writer = format.open(scope)
