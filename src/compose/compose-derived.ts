@@ -1,8 +1,7 @@
 /**
  * @module The files that follow the store, for a process that only reads: as they lie there where they are this ledger's and at the end of
  * the store, completed in a copy of its own where the store has gone on; where there are none, as another machine shares them; or else made
- * from the whole store, in memory. Nothing that belongs
- * to the owner is written.
+ * from the whole store, in a folder of its own, so that memory does not grow with the store. Nothing that belongs to the owner is written.
  */
 
 import { runListReached } from '../ledger/read/run-list.ts'
@@ -100,7 +99,7 @@ function memberOf(file: object, name: string | symbol): unknown {
 
 async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): Promise<T> {
   const { path, guard, store, follows, onLeftAside } = options
-  const anew = (): T => kind.open({ path: ':memory:' })
+  const anew = (): Promise<T> => madeAnew(options, kind)
   const file = path === undefined ? undefined : kind.read({ path, guard })
   if (file === undefined) return (await taken(options, kind)) ?? anew()
   const reached = await usable(file, options, kind)
@@ -113,7 +112,7 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
     return await completed(file, guard, kind)
   } catch (error) {
     onLeftAside(`${kind.name} could not be copied (${reasonOf(error)})`)
-    return anew()
+    return await anew()
   } finally {
     file[Symbol.dispose]()
   }
@@ -148,6 +147,19 @@ function asItLies<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: clo
     [Symbol.dispose]: close,
   }
   return Object.assign(over, file) as unknown as T
+}
+
+/** Nobody else can write there: its rows need no seal. In memory where the folder for what is temporary takes nothing. */
+async function madeAnew<T extends DerivedFile & Checked>(
+  { onLeftAside }: ReadingFilesOptions,
+  kind: Kind<T>,
+): Promise<T> {
+  try {
+    return await inOwnFolder(kind, undefined, async () => undefined)
+  } catch (error) {
+    onLeftAside(`${kind.name} is made in memory (${reasonOf(error)})`)
+    return kind.open({ path: ':memory:' })
+  }
 }
 
 /** A copy that goes on from where the file is, and goes with its process. */
@@ -185,7 +197,7 @@ async function taken<T extends DerivedFile & Checked>(
 /** Made in a folder of this process, and gone with it. */
 async function inOwnFolder<T extends DerivedFile & Checked>(
   { name, open }: Kind<T>,
-  guard: FileGuard,
+  guard: FileGuard | undefined,
   make: (path: string) => Promise<void>,
 ): Promise<T> {
   const folder = makeReadingFolder()
