@@ -127,11 +127,7 @@ export class BodyReader {
     const ask = (question: HostQuestion) => this.#ask(id, question)
     const reads = bundleReads(this.#deps, request, pace)
     const host = {
-      proofFiles: async (ids: readonly string[]) => {
-        const answer = await ask({ what: 'proof-files', ids })
-        if (answer.what !== 'proof-files') throw new TypeError(`proofs were answered with ${answer.what}`)
-        return answer.files
-      },
+      proofFiles: reads.proofFiles,
       sign: async (payloadType: string, payload: Uint8Array) => {
         const answer = await ask({ what: 'sign', payloadType, payload })
         if (answer.what !== 'signed') throw new TypeError(`a signature was answered with ${answer.what}`)

@@ -38,13 +38,11 @@ export type HostQuestion =
   | { readonly what: 'index-state'; readonly damage?: string | undefined }
   /** A connection is about to open the file of the index, or has done so. */
   | { readonly what: 'index-opening' | 'index-opened' }
-  | { readonly what: 'proof-files'; readonly ids: readonly string[] }
   | { readonly what: 'sign'; readonly payloadType: string; readonly payload: Uint8Array }
 
 export type HostAnswer =
   | { readonly what: 'index-state'; readonly state: string | undefined }
   | { readonly what: 'noted' }
-  | { readonly what: 'proof-files'; readonly files: readonly string[] }
   | { readonly what: 'signed'; readonly envelope: DsseEnvelope | undefined }
   | { readonly what: 'failed'; readonly failure: ReadFailure }
 

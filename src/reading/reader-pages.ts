@@ -2,7 +2,8 @@
 
 import { ValueStored } from '../../schemas/events/value-stored.ts'
 import { runStream, valueStream } from '../../schemas/names.ts'
-import type { BundleReads, BundleRequest } from '../export/bundle/plan-bundle.ts'
+import type { BundleHost, BundleReads, BundleRequest } from '../export/bundle/plan-bundle.ts'
+import { proofFiles } from '../export/bundle/proof-files.ts'
 import type { Sealer } from '../ledger/identity/sealer.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
@@ -44,23 +45,24 @@ export function leavesOf({ openLeaves }: Pick<ReaderSources, 'openLeaves'>): Lea
   return leaves
 }
 
-/** The file of the leaves is opened with the first page that needs it, and held without a snapshot until disposed. */
+/** The file of the logs is opened with the first page or proof that needs it, and held without a snapshot until disposed. */
 export function bundleReads(
   { store, openLeaves }: ReaderSources,
   { tenant, pin }: BundleRequest,
   pace: Pace,
-): BundleReads & Disposable {
+): BundleReads & Pick<BundleHost, 'proofFiles'> & Disposable {
   let leaves: LeafReader | undefined
+  const opened = (): LeafReader => {
+    leaves ??= leavesOf({ openLeaves })
+    return leaves
+  }
   const events = async function* (
     pages: () => AsyncIterable<readonly ReadRecord[]>,
   ): AsyncGenerator<readonly LedgerEvent[], void> {
     await requireReaches(store, pin.until)
     for await (const page of pacedPages(pages(), pace)) yield page.map(ledgerEvent)
   }
-  const leafPages = (size: number): AsyncIterable<readonly ReadRecord[]> => {
-    leaves ??= leavesOf({ openLeaves })
-    return leafRecords({ store, leaves }, tenant, size)
-  }
+  const leafPages = (size: number) => leafRecords({ store, leaves: opened() }, tenant, size)
   return {
     leaves: (size) => events(() => leafPages(size)),
     runEvents: (run, count) => events(() => store.readStream(runStream(tenant, run), { from: 0, to: count - 1 })),
@@ -71,6 +73,16 @@ export function bundleReads(
           if (body.success) yield body.data
         }
       }
+    },
+    proofFiles: async (ids) => {
+      const proofFile = ids.length === 0 ? undefined : proofFiles(opened(), tenant, pin)
+      const files: string[] = []
+      for (const id of ids) {
+        const wait = pace.turn()
+        if (wait !== undefined) await wait
+        files.push(proofFile?.(id) ?? '')
+      }
+      return files
     },
     [Symbol.dispose]: () => leaves?.[Symbol.dispose](),
   }

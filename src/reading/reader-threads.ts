@@ -70,7 +70,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
     }
   }
 
-  bundle(request: BundleRequest, host: BundleHost): Portions<BodyPortion> {
+  bundle(request: BundleRequest, host: Pick<BundleHost, 'sign'>): Portions<BodyPortion> {
     return this.#begun<BodyPortion>({ kind: 'bundle', request }, host).portions
   }
 
@@ -101,7 +101,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
   /** A job is opened when its first portion is requested: what nobody begins to read leaves nothing open. */
   #begun<T extends ReaderPortion>(
     job: ReaderJob,
-    bundleHost?: BundleHost,
+    bundleHost?: Pick<BundleHost, 'sign'>,
   ): { readonly open: () => { readonly line: ReaderLine; readonly id: number }; readonly portions: Portions<T> } {
     const id = ++this.#lastId
     let line: ReaderLine | undefined
@@ -155,7 +155,7 @@ interface Host {
 }
 
 /** Of one body. */
-function hostOf(index: IndexOwner, bundle: BundleHost | undefined): Host {
+function hostOf(index: IndexOwner, bundle: Pick<BundleHost, 'sign'> | undefined): Host {
   let isOpening = false
   const answered = async (question: HostQuestion): Promise<HostAnswer> => {
     switch (question.what) {
@@ -169,8 +169,6 @@ function hostOf(index: IndexOwner, bundle: BundleHost | undefined): Host {
         isOpening = false
         await index.opened()
         return { what: 'noted' }
-      case 'proof-files':
-        return { what: 'proof-files', files: (await bundle?.proofFiles(question.ids)) ?? [] }
       case 'sign':
         return { what: 'signed', envelope: await bundle?.sign(question.payloadType, question.payload) }
     }

@@ -6,7 +6,7 @@ import { tarChunks } from './write-tar.ts'
 
 /** Makes bundles elsewhere than in the thread that writes. */
 export interface BundleMaker {
-  bundle(request: BundleRequest, host: BundleHost): Portions<BodyPortion>
+  bundle(request: BundleRequest, host: Pick<BundleHost, 'sign'>): Portions<BodyPortion>
 }
 
 /** A portion is sent as soon as it has so many bytes; 0: every piece of the tar is one. Throws what `planBundle` and the files throw. */

@@ -56,7 +56,7 @@ export interface BundleReads {
   valueParts(digest: string): AsyncIterable<EventBody<'ValueStored'>>
 }
 
-/** What only the thread with the log and its key says. */
+/** What the log and its key say. */
 export interface BundleHost {
   /** Proof files of events against the pin, in their order. */
   proofFiles(ids: readonly string[]): Promise<readonly string[]>
