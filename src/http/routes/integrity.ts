@@ -12,7 +12,8 @@ export const integrityRoutes: readonly GuardedRoute[] = [
     tag: 'history',
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
-    handle: ({ edge, caller }) => {
+    handle: async ({ edge, caller }) => {
+      await edge.ledger.integrity.known()
       const { faults, scrub } = edge.ledger.integrity.state(caller)
       return json(200, { items: faults.map((fault) => ({ ...fault })), scrub: { ...scrub } as JsonObject })
     },
