@@ -1,4 +1,5 @@
 /** @module What a server on a large store takes: its start, a bundle, an export, the pages, and its memory under all of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pageSession } from './page-session.ts'
 import { makeToken, residentBytes, START_FLAGS, serveLedger } from './server-child.ts'
 import { percentile } from './statistics.ts'
@@ -91,12 +92,20 @@ async function p95Of(visit: () => Promise<unknown>): Promise<string> {
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`
 
-/** Read to its end, and kept nowhere. */
+const AGAIN_MAX = 30
+
+/** Read to its end, and kept nowhere. What is not ready yet is requested again when it says, and that takes its time. */
 async function fetched(url: string, token: string): Promise<{ readonly bytes: number; readonly ms: number }> {
   const startedMs = performance.now()
-  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
-  if (response.status !== 200 || response.body === null) throw new Error(`${url}: ${response.status}`)
-  let bytes = 0
-  for await (const chunk of response.body) bytes += chunk.length
-  return { bytes, ms: performance.now() - startedMs }
+  for (let tries = 1; ; tries += 1) {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    if (response.status === 200 && response.body !== null) {
+      let bytes = 0
+      for await (const chunk of response.body) bytes += chunk.length
+      return { bytes, ms: performance.now() - startedMs }
+    }
+    const text = await response.text()
+    if (response.status !== 503 || tries === AGAIN_MAX) throw new Error(`${url}: ${response.status} ${text}`)
+    await sleep(Number(response.headers.get('retry-after') ?? 1) * 1_000)
+  }
 }

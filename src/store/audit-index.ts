@@ -183,7 +183,7 @@ export interface AuditIndex extends DerivedFile {
   isForeign(stream: string): boolean
   hasStream(stream: string): boolean
   chargeState(stream: string): string | undefined
-  /** What the claim of a call says. */
+  /** What the last claim of a call says: it may have been claimed again, by another agent. */
   claim(tenant: string, stream: string, call: string): { readonly agent?: string; readonly tool?: string } | undefined
   /** All of it and the new progress in one transaction; false, and nothing, where another writer was first: `from` is no longer the progress. */
   save(batch: AuditBatch, from: Position | undefined): boolean

@@ -269,7 +269,7 @@ function prepareStatements(db: Database) {
     state: db.prepare<[string], string>('SELECT state FROM states WHERE stream = ?').pluck(),
     saveState: db.prepare('INSERT OR REPLACE INTO states (stream, state) VALUES (?, ?)'),
     claim: db.prepare<unknown[], { agent: string | null; tool: string | null }>(
-      `SELECT agent, tool FROM events WHERE tenant = ? AND call = ? AND stream = ? AND type IN ${listOf(CLAIMS)} ORDER BY leaf LIMIT 1`,
+      `SELECT agent, tool FROM events WHERE tenant = ? AND call = ? AND stream = ? AND type IN ${listOf(CLAIMS)} ORDER BY leaf DESC LIMIT 1`,
     ),
     row: db.prepare<unknown[], AuditColumns>(
       `SELECT ${AUDIT_COLUMNS.join(', ')} FROM events WHERE tenant = ? AND leaf = ?`,

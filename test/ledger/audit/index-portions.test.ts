@@ -10,7 +10,7 @@ import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 import { seededRandom } from '../../support/random.ts'
 import { randomRun } from '../../support/random-run.ts'
 import { collect } from '../../support/records.ts'
-import { drive } from '../../support/run-driver.ts'
+import { drive, ok } from '../../support/run-driver.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
@@ -140,6 +140,32 @@ test('rows that could not be saved are made again, whole, from where the file is
     assert.ok(saves > 2)
   })
   assert.equal(await saidBy(making), await saidBy(whole))
+})
+
+test('what follows a call that was claimed again stands under the agent of the last claim, whether the index was left in between or not (F187)', async () => {
+  await using inner = await testLedger()
+  const run = drive(inner, 'r')
+  await run.start()
+  using folder = tempFolder()
+  const [whole, left] = ['whole.db', 'left.db'].map((name) => ({ path: folder.file(name), inner }))
+  const pass = (making: Making) => withIndex(making, inner.store, async (_, goOn) => goOn(() => true))
+  const call = { key: 'k', leaseMs: 1_000, onUnknown: 'retry' } as const
+  await run.claimed('pay', { ...call, agent: 'ann' })
+  inner.clock.nowMs += 60_000
+  const { callId, fence } = ok(await run.claim('pay', { ...call, agent: 'bob' }))
+  await pass(left as Making)
+  ok(await run.settle(String(callId), { fence: Number(fence), result: 'paid' }))
+  await pass(left as Making)
+  await pass(whole as Making)
+  const agentsOf = async (making: Making) =>
+    withIndex(making, inner.store, async (index) =>
+      index
+        .rows({ tenant: alice.tenant, size: index.size(alice.tenant) }, {}, { after: undefined, limit: 10 })
+        .flatMap(({ call: of, type, agent }) => (of === undefined ? [] : [`${type} ${agent}`])),
+    )
+  const agents = await agentsOf(whole as Making)
+  assert.is(agents.at(-1), 'ToolCallSucceeded bob')
+  assert.equal(await agentsOf(left as Making), agents)
 })
 
 test.run()
