@@ -1,6 +1,7 @@
 /** @module `countersign store init|status`: the schema of a store on PostgreSQL, made by its owner and looked at by anybody. */
 import { initStore, storeStatus } from '../compose/compose-stores.ts'
 import type { ServerPlace } from '../settings/places.ts'
+import type { SchemaStatus } from '../store/postgres/schema-check.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { jsonLine, oneLine } from './shown.ts'
@@ -31,15 +32,20 @@ async function init(place: ServerPlace, input: Arguments): Promise<number> {
 /** Exit code 1 where the schema is missing, of another version, or was altered. */
 async function status(place: ServerPlace, args: Arguments): Promise<number> {
   const found = await storeStatus(place)
-  const isCurrent = found.version === found.newest && found.faults.length === 0
+  const isCurrent = found.version === found.newest && found.faults.length === 0 && found.events !== undefined
   if (args.has('json')) process.stdout.write(jsonLine({ ...found }))
   else {
-    const version =
-      found.version === 0 ? 'not made yet: run "countersign store init"' : `version ${found.version} of ${found.newest}`
-    process.stdout.write(`schema ${found.schema}: ${version}, ${found.events} events\n`)
+    process.stdout.write(`schema ${found.schema}: ${versionLine(found)}\n`)
     for (const fault of found.faults) process.stdout.write(`${oneLine(fault)}\n`)
   }
   return isCurrent ? EXIT.ok : EXIT.failed
+}
+
+function versionLine({ version, newest, events }: SchemaStatus): string {
+  if (events === undefined) return 'it is being made or upgraded right now'
+  if (version === 0) return 'not made yet: run "countersign store init"'
+  const counted = `version ${version} of ${newest}, ${events} events`
+  return version > newest ? `${counted}; this build knows up to version ${newest}: update it` : counted
 }
 
 /** What the server says to a role that may not, or to a name that is not there, is for whoever runs the command. */

@@ -138,8 +138,8 @@ export class StoreUnavailableError extends Error {
   /** A fair time to ask again. */
   readonly retryAfterMs: number
 
-  constructor(message: string, retryAfterMs: number) {
-    super(message)
+  constructor(message: string, retryAfterMs: number, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'StoreUnavailableError'
     this.retryAfterMs = retryAfterMs
   }

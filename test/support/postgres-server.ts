@@ -25,6 +25,8 @@ import pg from 'pg'
 
 /** `nobody` on every Linux: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534
+/** Whose files a server reads that a test starts; undefined: those of the user that runs the tests. */
+export const SERVER_USER_ID = process.getuid?.() === 0 ? UNPRIVILEGED : undefined
 const START_WITHIN_MS = 60_000
 const USER = 'ledger_owner'
 
@@ -80,7 +82,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const home = binariesIn(folder)
   const data = join(folder, 'data')
   mkdirSync(data)
-  if (isRoot()) chownSync(data, UNPRIVILEGED, UNPRIVILEGED)
+  if (SERVER_USER_ID !== undefined) chownSync(data, SERVER_USER_ID, SERVER_USER_ID)
   const made = spawnSync(
     join(home.bin, 'initdb'),
     ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],

@@ -1,33 +1,26 @@
 /** @module A time-stamping authority (RFC 3161) of the tests: a throw-away certificate, tokens that fit, and tokens that do not. */
-import { createHash, webcrypto } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { Integer, ObjectIdentifier, OctetString, Sequence, Utf8String } from 'asn1js'
 import {
   AlgorithmIdentifier,
   Attribute,
-  AttributeTypeAndValue,
-  BasicConstraints,
-  Certificate,
+  type Certificate,
   ContentInfo,
   EncapsulatedContentInfo,
-  Extension,
-  ExtKeyUsage,
   IssuerAndSerialNumber,
   MessageImprint,
   PKIStatusInfo,
   SignedAndUnsignedAttributes,
   SignedData,
   SignerInfo,
-  Time,
   TimeStampReq,
   TimeStampResp,
   TSTInfo,
 } from 'pkijs'
+import { certificate, type KeyPair, keyPair, pem } from './certificates.ts'
 
-const CURVE = { name: 'ECDSA', namedCurve: 'P-256' } as const
 const TSA_PURPOSE = '1.3.6.1.5.5.7.3.8'
 const TST_INFO = '1.2.840.113549.1.9.16.1.4'
-
-type KeyPair = webcrypto.CryptoKeyPair
 
 export interface StampingTwist {
   /** Instead of what was requested. */
@@ -64,46 +57,6 @@ export async function stampingAuthority(purpose = TSA_PURPOSE): Promise<Stamping
       )
     },
   }
-}
-
-async function keyPair(): Promise<KeyPair> {
-  return (await webcrypto.subtle.generateKey(CURVE, true, ['sign', 'verify'])) as KeyPair
-}
-
-interface Named {
-  readonly name: string
-  readonly keys: KeyPair
-  readonly by: KeyPair
-  readonly issuer: string
-  readonly isCa?: boolean
-  readonly purpose?: string
-}
-
-async function certificate({ name, keys, by, issuer, isCa = false, purpose }: Named): Promise<Certificate> {
-  const made = new Certificate({ version: 2, serialNumber: new Integer({ value: isCa ? 1 : 2 }) })
-  made.issuer.typesAndValues.push(commonName(issuer))
-  made.subject.typesAndValues.push(commonName(name))
-  made.notBefore = new Time({ value: new Date('2020-01-01T00:00:00Z') })
-  made.notAfter = new Time({ value: new Date('2049-01-01T00:00:00Z') })
-  const constraints = new BasicConstraints({ cA: isCa })
-  made.extensions = [extension('2.5.29.19', isCa, constraints)]
-  if (purpose !== undefined)
-    made.extensions.push(extension('2.5.29.37', true, new ExtKeyUsage({ keyPurposes: [purpose] })))
-  await made.subjectPublicKeyInfo.importKey(keys.publicKey as CryptoKey)
-  await made.sign(by.privateKey as CryptoKey, 'SHA-256')
-  return made
-}
-
-function extension(
-  extnID: string,
-  critical: boolean,
-  value: { toSchema: () => { toBER: () => ArrayBuffer } },
-): Extension {
-  return new Extension({ extnID, critical, extnValue: value.toSchema().toBER(), parsedValue: value as never })
-}
-
-function commonName(name: string): AttributeTypeAndValue {
-  return new AttributeTypeAndValue({ type: '2.5.4.3', value: new Utf8String({ value: name }) })
 }
 
 interface Signing {
@@ -182,8 +135,3 @@ function spoil({ signerInfos }: SignedData): void {
 
 const octets = (bytes: Uint8Array): OctetString => new OctetString({ valueHex: Uint8Array.from(bytes).buffer })
 const sha256 = (bytes: ArrayBuffer): Buffer => createHash('sha256').update(Buffer.from(bytes)).digest()
-
-function pem(of: Certificate): string {
-  const base64 = Buffer.from(of.toSchema().toBER()).toString('base64')
-  return `-----BEGIN CERTIFICATE-----\n${base64.match(/.{1,64}/g)?.join('\n')}\n-----END CERTIFICATE-----\n`
-}

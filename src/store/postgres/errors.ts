@@ -47,6 +47,20 @@ export function isPassing(error: unknown): boolean {
   )
 }
 
+const NO_TLS = 'The server does not support SSL connections'
+/** What OpenSSL, by way of Node, says of a certificate that it does not accept. */
+const NOT_TRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA$|HOSTNAME_MISMATCH$)/
+
+/** Why no encrypted connection can be made, and what to do; undefined for any other error. No waiting mends it. */
+export function tlsRefusal(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error.message === NO_TLS)
+    return 'the server takes no TLS connections, which sslmode asks for: turn ssl on there, or say sslmode=disable'
+  const code = 'code' in error ? String(error.code) : ''
+  if (!NOT_TRUSTED.test(code)) return undefined
+  return `the certificate of the server is not accepted (${error.message}): name that of its authority with sslrootcert, and the host by the name that it is for`
+}
+
 function advice(code: string, detail: string): string {
   if (code === '25006') return 'the server is read-only: connect to the primary, or wait for its promotion'
   if (code === '53300')

@@ -7,7 +7,7 @@ import { readHalfOf } from '../read-only-store.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { PostgresStore } from './postgres-store.ts'
 import { scanAll } from './reads.ts'
-import { checkSchema, schemaFaults } from './schema-check.ts'
+import { checkSchema, checkVersion, schemaFaults } from './schema-check.ts'
 import { checkServer, closeSessions, openSessions } from './sessions.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
@@ -39,11 +39,12 @@ export interface SchemaFault {
 
 export type PostgresScanPage = readonly (ScannedRow | SchemaFault)[]
 
-/** Every event for verification, in the store's order, then what of the schema is not as it was made. Throws `StoreUnavailableError`. */
+/** Every event for verification, in the store's order, then what of the schema is not as it was made. Throws `StoreOpenError` and `StoreUnavailableError`. */
 export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGenerator<PostgresScanPage, void> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
   const sessions = openSessions(readConnectionUrl(url), waits)
   try {
+    await checkVersion(sessions)
     for await (const { records } of scanAll(sessions, { writersMs: waits.writersMs })) {
       yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
     }

@@ -12,6 +12,10 @@ const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_SCHEMA = '3F000'
 /** One migration at a time in a database, whoever starts it. */
 const MIGRATION_LOCK = 'countersign/migrations'
+const LOCK_MS = 10_000
+const LOCK_NOT_AVAILABLE = '55P03'
+const IN_USE =
+  'the schema is being changed by another command, or its tables are held by somebody: nothing was changed, run it again'
 const NAMESPACE_MAX = 2 ** 31 - 1
 const ROLE_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/
 
@@ -20,12 +24,20 @@ export interface SchemaStatus {
   /** 0 where nothing is there yet. */
   readonly version: number
   readonly newest: number
-  readonly events: number
+  /** Undefined while it is being made or upgraded, which may hold the table. */
+  readonly events: number | undefined
   readonly faults: readonly string[]
 }
 
 /** Throws `StoreOpenError`; its message says what to run. */
 export async function checkSchema(sessions: Sessions): Promise<void> {
+  await checkVersion(sessions)
+  const [fault] = await schemaFaults(sessions)
+  if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${sessions.target.shown}: ${fault}`)
+}
+
+/** Whether it is there, and as this build knows it: in another one, events may lie elsewhere. Throws `StoreOpenError`. */
+export async function checkVersion(sessions: Sessions): Promise<void> {
   const { schema, shown } = sessions.target
   const version = await versionOf(sessions)
   if (version === 0) {
@@ -42,8 +54,6 @@ export async function checkSchema(sessions: Sessions): Promise<void> {
     const message = `the schema ${schema} has version ${version}, this build needs ${SCHEMA_VERSION}: run "countersign store init --store URL" as its owner`
     throw new StoreOpenError('store-unsupported', message)
   }
-  const [fault] = await schemaFaults(sessions)
-  if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${shown}: ${fault}`)
 }
 
 /** What of the schema is not as it was made: dropped or disabled triggers, constraints that are gone. */
@@ -75,18 +85,32 @@ export async function schemaFaults(sessions: Sessions): Promise<readonly string[
 async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
   const { schema } = sessions.target
   const version = await versionOf(sessions)
+  if (await isMigrating(sessions)) return { schema, version, newest: SCHEMA_VERSION, events: undefined, faults: [] }
   if (version === 0) return { schema, version, newest: SCHEMA_VERSION, events: 0, faults: [] }
   const [row] = await read(sessions, `SELECT count(*) AS events FROM ${schema}.events`)
   return { schema, version, newest: SCHEMA_VERSION, events: Number(row?.events), faults: await schemaFaults(sessions) }
 }
 
+async function isMigrating(sessions: Sessions): Promise<boolean> {
+  const [row] = await read(
+    sessions,
+    `SELECT count(*) AS held FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+      AND (classid::bigint << 32 | objid::bigint) = hashtextextended($1, 0)
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    [MIGRATION_LOCK],
+  )
+  return Number(row?.held) > 0
+}
+
 /**
- * Makes or upgrades the schema, in one transaction, and lets `writer` append and read. Two at once wait for each other. Throws the server's
- * own error where the role may not, and `StoreOpenError` for a newer schema.
+ * Makes or upgrades the schema, in one transaction, and lets `writer` append and read. Two at once wait for each other for a while, and so
+ * does one for whoever holds the tables: appends that wait behind it are held up no longer than that. Throws the server's own error where the
+ * role may not, and `StoreOpenError` for a newer schema and after a wait in vain.
  */
 async function initSchema(
   sessions: Sessions,
-  writer?: string,
+  writer: string | undefined,
+  lockMs: number,
 ): Promise<{ readonly from: number; readonly to: number }> {
   if (writer !== undefined && !ROLE_PATTERN.test(writer)) {
     throw new StoreOpenError('store-unsupported', 'the name of the writer is a lower-case identifier')
@@ -95,18 +119,22 @@ async function initSchema(
   await client.connect()
   try {
     await client.query('BEGIN')
+    await client.query(`SET LOCAL lock_timeout = ${lockMs}`)
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [MIGRATION_LOCK])
     const from = await migrate(client, sessions.target)
     if (writer !== undefined) await client.query(grants(sessions.target.schema, writer))
     await client.query('COMMIT')
     return { from, to: SCHEMA_VERSION }
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+    throw new StoreOpenError('store-locked', IN_USE, { cause: error })
   } finally {
     await client.end()
   }
 }
 
-export async function initSchemaAt(url: string, writer?: string): ReturnType<typeof initSchema> {
-  return await withSessions(url, async (sessions) => await initSchema(sessions, writer))
+export async function initSchemaAt(url: string, writer?: string, lockMs = LOCK_MS): ReturnType<typeof initSchema> {
+  return await withSessions(url, async (sessions) => await initSchema(sessions, writer, lockMs))
 }
 
 export async function schemaStatusAt(url: string): Promise<SchemaStatus> {

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
 import type { ConnectionTarget } from './connection-url.ts'
-import { isPassing, reasonOf } from './errors.ts'
+import { isPassing, reasonOf, tlsRefusal } from './errors.ts'
 import type { Timings } from './timings.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -57,16 +57,17 @@ export async function read(sessions: Sessions, text: string, values: readonly un
     return rows
   } catch (error) {
     if (!isPassing(error)) throw error
-    throw new StoreUnavailableError(`the server does not answer: ${reasonOf(error)}`, UNAVAILABLE_RETRY_MS)
+    const message = `the server does not answer: ${reasonOf(error)}`
+    throw new StoreUnavailableError(message, UNAVAILABLE_RETRY_MS, { cause: error })
   }
 }
 
 /**
- * Refuses a server that cannot keep what it acknowledges. Throws `StoreOpenError` (`store-unsupported`), and `StoreUnavailableError` where it does
- * not answer or is a standby for now.
+ * Refuses a server that cannot keep what it acknowledges. Throws `StoreOpenError` (`store-unsupported`, and `store-unreadable` for a certificate
+ * that is not accepted), and `StoreUnavailableError` where it does not answer or is a standby for now.
  */
 export async function checkServer(sessions: Sessions): Promise<void> {
-  const [row = {}] = await read(
+  const [row = {}] = await firstRead(
     sessions,
     `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding,
       current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes, pg_is_in_recovery() AS standby`,
@@ -84,5 +85,16 @@ export async function checkServer(sessions: Sessions): Promise<void> {
       'the server is a standby: connect to the primary, or wait for its promotion',
       UNAVAILABLE_RETRY_MS,
     )
+  }
+}
+
+async function firstRead(sessions: Sessions, text: string): Promise<readonly Row[]> {
+  try {
+    return await read(sessions, text)
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined
+    const refusal = tlsRefusal(cause)
+    if (refusal === undefined) throw error
+    throw new StoreOpenError('store-unreadable', `${sessions.target.shown}: ${refusal}`, { cause })
   }
 }
