@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { SCHEMA_VERSION } from '../../src/store/postgres/schema.ts'
 import { initSchemaAt, schemaStatusAt } from '../../src/store/postgres/schema-check.ts'
 import { certificate, keyPair, pem, privatePem } from '../support/certificates.ts'
 import { runInProcess } from '../support/in-process-command.ts'
@@ -87,10 +88,10 @@ test('verify says of a schema of a newer version that it cannot be read, and not
   using folder = tempFolder()
   const verified = await runInProcess(['verify', url, '--data', folder.path])
   assert.is(verified.code, 3)
-  assert.match(verified.stdout, /INCOMPLETE {2}unreadable .* has version 99, this build knows up to 2: update it/)
+  assert.match(verified.stdout, /INCOMPLETE {2}unreadable .* has version 99, this build knows up to \d+: update it/)
   const status = await runInProcess(['store', 'status', '--store', url])
   assert.is(status.code, 1)
-  assert.match(status.stdout, /version 99 of 2.* update it/)
+  assert.match(status.stdout, /version 99 of \d+.* update it/)
 })
 
 test('a change of the schema that is held up says so and changes nothing, is named by store status, and holds no append up for long (F194)', async () => {
@@ -111,7 +112,7 @@ test('a change of the schema that is held up says so and changes nothing, is nam
   assert.match(waited, 'nothing was changed, run it again')
   await client.query('ROLLBACK')
   await client.end()
-  assert.equal(await initSchemaAt(url), { from: 2, to: 2 })
+  assert.equal(await initSchemaAt(url), { from: SCHEMA_VERSION, to: SCHEMA_VERSION })
   // Another test may change its schema in the same database.
   await eventually(async () => ((await schemaStatusAt(url)).events === 0 ? true : undefined), 'a count of the events')
 })
