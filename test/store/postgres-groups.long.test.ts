@@ -1,11 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import pg from 'pg'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Append, NO_STREAM } from '../../src/store/event-store.ts'
+import { type Append, type AppendResult, NO_STREAM } from '../../src/store/event-store.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { anyCharacter } from '../support/any-character.ts'
+import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { appendOf, collect, headerId, idsOf, record } from '../support/records.ts'
 import { eventually } from '../support/within.ts'
@@ -23,6 +25,31 @@ async function client(url: string): Promise<pg.Client & AsyncDisposable> {
   made.on('error', () => undefined)
   await made.connect()
   return Object.assign(made, { [Symbol.asyncDispose]: async () => await made.end() })
+}
+
+/** As a process of the version before appends. */
+async function appendEarlier(by: pg.Client, url: string, stream: string, revision: number): Promise<unknown> {
+  const { rows } = await by.query(
+    `SELECT outcome FROM ${readConnectionUrl(url).schema}.append_events($1::text[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::bytea[], $7::text[], $8::text[])`,
+    [[stream], [revision], [1], [0], [`{"id":"earlier-${revision}"}`], [Buffer.alloc(16)], ['{}'], [null]],
+  )
+  return rows[0]?.outcome
+}
+
+/** Groups of the store that the server is at work on. */
+const GROUPS = `FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%append_group%' AND query LIKE $1`
+
+async function underWay(url: string, groups: number): Promise<void> {
+  await using observer = await client(url)
+  await eventually(async () => {
+    const { rows } = await observer.query(`SELECT pid ${GROUPS}`, [`% ${readConnectionUrl(url).schema}.%`])
+    return rows.length === groups ? true : undefined
+  }, 'groups under way')
+}
+
+async function endWriters(url: string): Promise<void> {
+  await using observer = await client(url)
+  await observer.query(`SELECT pg_terminate_backend(pid) ${GROUPS}`, [`% ${readConnectionUrl(url).schema}.%`])
 }
 
 test('whatever characters and bytes an event holds, they are stored and read as they are (F174)', async () => {
@@ -112,22 +139,91 @@ test('processes that append to the same runs at once take turns: each revision i
   assert.is((await idsOf(one)).length, runs.length * 16)
 })
 
+for (const end of ['COMMIT', 'ROLLBACK']) {
+  test(`a run that another process is writing to holds up its own group alone, and no reader passes what is held, up to the ${end} (STR-37, F179)`, async () => {
+    const url = await newPostgresUrl()
+    await using store = await openPostgresStore({ url, timings: { writersMs: 0 } })
+    await using other = await client(url)
+    await other.query('BEGIN')
+    await appendEarlier(other, url, 'run-acme.held', NO_STREAM)
+    const held = appendOf('run-acme.held', NO_STREAM)
+    const holding = store.append(held)
+    await underWay(url, 1)
+    const free = appendOf('run-acme.free', NO_STREAM)
+    assert.is((await store.append(free)).kind, 'appended')
+    assert.is((await store.append(appendOf('run-acme.free', 0))).kind, 'appended')
+    assert.equal(await idsOf(store), [], 'what was drawn before them is not decided yet')
+    await other.query(end)
+    const result = await holding
+    assert.equal(result, end === 'COMMIT' ? { kind: 'conflict', actual: 0 } : { ...result, kind: 'appended' })
+    const records = await collect(store.readAll())
+    assert.equal(
+      records.map(({ stream }) => stream),
+      ['run-acme.held', 'run-acme.free', 'run-acme.free'],
+    )
+    assert.is(headerId(records[0] as (typeof records)[0]), end === 'COMMIT' ? 'earlier--1' : held.records[0]?.id)
+  })
+}
+
+test('a process that ends between two groups under way leaves whole appends and a first revision to each run, in an order without gaps (STR-37, F179)', async () => {
+  const url = await newPostgresUrl()
+  await using other = await client(url)
+  await other.query('BEGIN')
+  await appendEarlier(other, url, 'run-acme.held', NO_STREAM)
+  const store = await openPostgresStore({ url, timings: { settleMs: 0, callMs: 60_000 } })
+  const holding = store.append(appendOf('run-acme.held', NO_STREAM, 2))
+  await underWay(url, 1)
+  assert.is((await store.append(appendOf('run-acme.free', NO_STREAM, 3))).kind, 'appended')
+  // The server ends what is under way as it does where the process at the other end is gone.
+  await endWriters(url)
+  assert.ok(['unknown', 'unavailable'].includes((await holding).kind))
+  await other.query('ROLLBACK')
+  await store[Symbol.asyncDispose]()
+  await using next = await openPostgresStore({ url })
+  const records = await collect(next.readAll())
+  assert.equal(
+    records.map(({ stream, revision }) => `${stream}@${revision}`),
+    [0, 1, 2].map((n) => `run-acme.free@${n}`),
+  )
+  assert.is((await next.append(appendOf('run-acme.held', NO_STREAM))).kind, 'appended')
+})
+
+test('where the answer of one group is lost, what became of it is found out, and the other group has its own answer (STR-19, F179)', async () => {
+  const url = await newPostgresUrl()
+  await using proxy = await cuttingProxy(url.replace('postgres:', 'http:'))
+  const through = new URL(url)
+  through.port = new URL(proxy.url).port
+  await using store = await openPostgresStore({ url: through.href, timings: { probeMs: 20 } })
+  await using beside = await openPostgresStore({ url })
+  for (let round = 0; round < 10; round += 1) {
+    await eventually(async () => (store.status().state === 'ready' ? true : undefined), 'a store that is ready')
+    const appends = ['a', 'b'].map((run) => appendOf(`run-acme.${run}${round}`, NO_STREAM))
+    proxy.cutNextAnswer()
+    const results: AppendResult[] = await Promise.all(
+      appends.map(async (append, index) => {
+        for (let turns = 0; turns < index; turns += 1) await nextTurn()
+        return await store.append(append)
+      }),
+    )
+    for (const [index, { stream, records }] of appends.entries()) {
+      const read = (await collect(beside.readStream(stream))).map(headerId)
+      const { kind } = results[index] as AppendResult
+      assert.ok(kind === 'appended' || kind === 'unavailable', kind)
+      assert.equal(read, kind === 'appended' ? [records[0]?.id] : [])
+    }
+  }
+  assert.ok(proxy.cuts() >= 10)
+})
+
 test('a process of the version before goes on appending while a newer one does: neither writes over the other (STR-36, F177)', async () => {
   const url = await newPostgresUrl()
   await using store = await openPostgresStore({ url })
   await using earlier = await client(url)
-  const { schema } = readConnectionUrl(url)
-  const appendEarlier = async (revision: number): Promise<unknown> => {
-    const { rows } = await earlier.query(
-      `SELECT outcome FROM ${schema}.append_events($1::text[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::bytea[], $7::text[], $8::text[])`,
-      [['run-acme.r'], [revision], [1], [0], [`{"id":"earlier-${revision}"}`], [Buffer.alloc(16)], ['{}'], [null]],
-    )
-    return rows[0]?.outcome
-  }
-  assert.is(await appendEarlier(NO_STREAM), 'appended')
+  const append = (revision: number): Promise<unknown> => appendEarlier(earlier, url, 'run-acme.r', revision)
+  assert.is(await append(NO_STREAM), 'appended')
   assert.is((await store.append(appendOf('run-acme.r', 0))).kind, 'appended')
-  assert.is(await appendEarlier(0), 'conflict')
-  assert.is(await appendEarlier(1), 'appended')
+  assert.is(await append(0), 'conflict')
+  assert.is(await append(1), 'appended')
   assert.equal(await store.append(appendOf('run-acme.r', 1)), { kind: 'conflict', actual: 2 })
   assert.equal(
     (await idsOf(store)).filter((id) => id.startsWith('earlier')),

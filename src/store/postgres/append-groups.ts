@@ -1,11 +1,14 @@
 /**
- * @module Appends on their way to the server: while one transaction is under way the next group gathers, one append a stream. An append that
- * builds on one which failed is never sent: another process may have put an event of its own in that place.
+ * @module Appends on their way to the server: two transactions are under way at once, so that one is written and decided on while the other one
+ * waits for network and disk; meanwhile the next group gathers. A stream is in one of them at most, with one append. An append that builds on one which
+ * failed is never sent: another process may have put an event of its own in that place.
  */
 import type { Append, AppendResult } from '../event-store.ts'
 import { unavailable } from './errors.ts'
 
 export interface GroupLimits {
+  /** Most transactions under way. */
+  readonly groupsAtOnce: number
   /** Most records and bytes in one transaction; a larger single append goes alone. */
   readonly groupRecords: number
   readonly groupBytes: number
@@ -15,6 +18,7 @@ export interface GroupLimits {
 }
 
 export const GROUP_LIMITS: GroupLimits = {
+  groupsAtOnce: 2,
   groupRecords: 2_000,
   groupBytes: 4 * 1024 * 1024,
   waitingRecords: 20_000,
@@ -40,7 +44,10 @@ export class AppendGroups {
   #waiting: Waiting[] = []
   #records = 0
   #bytes = 0
-  #sending = false
+  /** The streams of the groups under way. */
+  readonly #underWay = new Set<string>()
+  #groups = 0
+  #isDue = false
   #refusal: string | undefined
   readonly #idle: (() => void)[] = []
 
@@ -78,19 +85,31 @@ export class AppendGroups {
 
   /** At the end of the turn, so that all that comes in it shares one transaction. */
   #sendSoon(): void {
-    if (this.#sending) return
-    this.#sending = true
-    setImmediate(() => void this.#sendAll())
+    if (this.#isDue) return
+    this.#isDue = true
+    setImmediate(() => {
+      this.#isDue = false
+      this.#sendMore()
+    })
   }
 
-  async #sendAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  #sendMore(): void {
+    while (this.#waiting.length > 0 && this.#groups < this.#limits.groupsAtOnce) {
       const group = this.#takeGroup()
-      if (group.length === 0) continue
-      const results = await this.#send(group.map(({ append }) => append))
-      for (const [index, waiting] of group.entries()) this.#settle(waiting, results[index] ?? unavailable('no answer'))
+      // What is left builds on what is under way.
+      if (group.length === 0) return
+      void this.#sendGroup(group)
     }
-    this.#sending = false
+  }
+
+  async #sendGroup(group: readonly Waiting[]): Promise<void> {
+    this.#groups += 1
+    for (const { append } of group) this.#underWay.add(append.stream)
+    const results = await this.#send(group.map(({ append }) => append))
+    this.#groups -= 1
+    for (const { append } of group) this.#underWay.delete(append.stream)
+    for (const [index, waiting] of group.entries()) this.#settle(waiting, results[index] ?? unavailable('no answer'))
+    this.#sendMore()
   }
 
   /**
@@ -101,7 +120,7 @@ export class AppendGroups {
     const { groupRecords, groupBytes } = this.#limits
     const group: Waiting[] = []
     const left: Waiting[] = []
-    const streams = new Set<string>()
+    const streams = new Set(this.#underWay)
     let [records, bytes, isFull] = [0, 0, false]
     for (const waiting of this.#waiting) {
       const { append } = waiting

@@ -1,6 +1,6 @@
 /**
  * @module The store on PostgreSQL: any number of ledger processes share one schema, and unique constraints are all that orders them. A process
- * writes groups of appends, one transaction after the other.
+ * writes groups of appends, each in a transaction.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkAppend } from '../check-append.ts'

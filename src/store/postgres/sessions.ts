@@ -1,6 +1,7 @@
-/** @module Connections to the server: one that writes, a few that read, and what every session must be able to promise. */
+/** @module Connections to the server: a few that write, a few that read, and what every session must be able to promise. */
 import pg from 'pg'
 import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
+import { GROUP_LIMITS } from './append-groups.ts'
 import type { ConnectionTarget } from './connection-url.ts'
 import { isPassing, reasonOf, tlsRefusal } from './errors.ts'
 import type { Timings } from './timings.ts'
@@ -20,7 +21,7 @@ const types = {
 
 export interface Sessions {
   readonly target: ConnectionTarget
-  /** Serial: one transaction at a time. */
+  /** As many as there are groups under way. */
   readonly writer: pg.Pool
   readonly readers: pg.Pool
 }
@@ -34,7 +35,7 @@ export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timin
     made.on('connect', (client) => client.on('error', ignored))
     return made
   }
-  return { target, writer: pool(1, callMs), readers: pool(READERS_MAX, readMs) }
+  return { target, writer: pool(GROUP_LIMITS.groupsAtOnce, callMs), readers: pool(READERS_MAX, readMs) }
 }
 
 const ignored = (): void => undefined
