@@ -52,6 +52,7 @@ const CHARGES = {
     'RunCompleted',
     'RunFailed',
     'RunCompensated',
+    'RedactionChanged',
     'RunKeyDisclosed',
   ),
   ...passOver(

@@ -38,6 +38,7 @@ const BUDGET_FOLDS = {
   ),
   ...passOver(
     'JudgementRecorded',
+    'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',
     'RequestRefused',

@@ -87,6 +87,7 @@ const COUNT_FOLDS = {
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
+    'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',
     'RequestRefused',

@@ -54,6 +54,9 @@ const RUN_FOLDS = {
   ...FORK_FOLDS,
   /** Begins the state, and changes none. */
   RunStarted: null,
+  RedactionChanged: (state, { rules }) => {
+    state.policy = { ...state.policy, redaction: rules }
+  },
   RunResumed: (state, { fence, takesOver }) => {
     if (takesOver === true) endLeases(state)
     state.fence = fence

@@ -124,6 +124,7 @@ const LEFT_OUT = {
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
+    'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',
     'ToolCallLeaseRenewed',

@@ -1,6 +1,7 @@
 /** @module Members that the events of calls and of their undoing have in common (RUN-1 to RUN-33). */
 import { z } from 'zod'
 import { Name } from './names.ts'
+import { Redacted } from './redaction.ts'
 import { Failure, JsonValue, Uuid, ValueRef } from './values.ts'
 
 export const callIdentity = {
@@ -29,6 +30,7 @@ export const VERSION_RULE = 'version 2 names a value by reference or was answere
 export const succeeded = {
   v: callVersion,
   ...callIdentity,
+  redacted: Redacted.optional(),
   result: JsonValue.optional(),
   /** In place of `result`, where that is stored beside the events. */
   resultRef: ValueRef.optional(),
@@ -39,12 +41,14 @@ export const succeeded = {
 export const failed = {
   v: z.literal(1),
   ...callIdentity,
+  redacted: Redacted.optional(),
   error: Failure,
 }
 
 export const inDoubt = {
   v: z.literal(1),
   ...callIdentity,
+  redacted: Redacted.optional(),
   /**
    * The deadline passed; the process that held the lease is provably gone; whoever resumed the run took it over; its own process left it to whoever resumes
    * the run (`left`), or saw it end without an outcome (`outcome-unknown`).

@@ -1,6 +1,7 @@
 /** @module Members that accepted, refused and rewound handoffs have in common. */
 import { z } from 'zod'
 import { Digest, Name } from './names.ts'
+import { Redacted } from './redaction.ts'
 import { HandoffMode, JsonRecord, Scope, Supersession, Tokens } from './values.ts'
 
 /** Where in the run's code it was requested; absent where the caller keeps no places. */
@@ -10,6 +11,7 @@ export const place = { scope: Scope.optional(), occurrence: z.int().min(0).optio
 export const rules = z.int().min(1).optional()
 
 export const handoff = {
+  redacted: Redacted.optional(),
   agent: Name,
   mode: HandoffMode,
   payload: JsonRecord,

@@ -35,6 +35,7 @@ import { KeyRotated } from './events/key-rotated.ts'
 import { LedgerCreated } from './events/ledger-created.ts'
 import { LogKeyRotated } from './events/log-key-rotated.ts'
 import { ManifestRegistered } from './events/manifest-registered.ts'
+import { RedactionChanged } from './events/redaction-changed.ts'
 import { RequestRefused } from './events/request-refused.ts'
 import { ReservationExpired } from './events/reservation-expired.ts'
 import { ResultNotRecorded } from './events/result-not-recorded.ts'
@@ -67,6 +68,7 @@ import { WaitStarted } from './events/wait-started.ts'
 export const RUN_EVENTS = {
   RunStarted,
   RunResumed,
+  RedactionChanged,
   ManifestRegistered,
   EnvelopeAccepted,
   EnvelopeRejected,

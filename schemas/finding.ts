@@ -31,6 +31,7 @@ export const RULES = [
   'disagrees-with-tool',
   'derived',
   'judged',
+  'redacted',
   // Of policy `relay` only:
   'fabrication',
   'deletion',

@@ -1,6 +1,7 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
 import { isWithinPolicySize, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
+import { RedactionInForce, RedactionRules } from './redaction.ts'
 import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
 import { SignalPolicy } from './waiting.ts'
 
@@ -39,6 +40,8 @@ export const PolicyObject = z
     snapshotEvery: SnapshotEvery.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
+    /** What is left out of the record before anything is sealed. */
+    redaction: RedactionRules.optional(),
     ...PLACE_POLICY,
   })
   .superRefine((policy, context) => {
@@ -57,7 +60,7 @@ export const PolicyObject = z
 /** `"default"`, `"relay"`, or one of them with changes. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
-/** As recorded. Runs of rule set 1 hold the first four members, `approve` and `overshoot`. */
+/** As recorded. Runs of rule set 1 hold the first four members, `approve`, `overshoot`, `signals` and `redaction`. */
 export const ResolvedPolicy = z.strictObject({
   base: Base,
   criticalKeys: z.array(z.string()).readonly(),
@@ -78,6 +81,7 @@ export const ResolvedPolicy = z.strictObject({
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,
   signals: SignalPolicy.optional(),
+  redaction: RedactionInForce.readonly().optional(),
 })
 
 export type Policy = z.infer<typeof Policy>

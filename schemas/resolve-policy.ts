@@ -23,6 +23,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ...(inputs.approve === undefined ? {} : { approve: inputs.approve }),
     ...(inputs.overshoot === undefined ? {} : { overshoot: inputs.overshoot }),
     ...(inputs.signals === undefined ? {} : { signals: inputs.signals }),
+    ...(inputs.redaction === undefined ? {} : { redaction: inputs.redaction }),
   }
   if (base === 'relay' || inputs.rules === 1) return first
   return {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { COMMENT_MAX_CHARS } from '../value-forms.ts'
 import { Uuid } from '../values.ts'
 
@@ -16,6 +17,7 @@ export const ApprovalDenied = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
+    redacted: Redacted.optional(),
     approvalId: Uuid,
     tool: Name,
     argsDigest: Digest,

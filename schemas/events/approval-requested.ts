@@ -4,6 +4,7 @@ import { ApprovalNeed } from '../approval.ts'
 import { callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonValue, Phase, Scope, Uuid, ValueRef } from '../values.ts'
 
 export const ApprovalRequested = eventType({
@@ -19,6 +20,7 @@ export const ApprovalRequested = eventType({
   schema: z
     .strictObject({
       v: callVersion,
+      redacted: Redacted.optional(),
       approvalId: Uuid,
       key: z.string().min(1).max(512),
       tool: Name,

@@ -5,6 +5,7 @@ import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { ofBranch } from '../fork.ts'
 import { Digest } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonRecord, Supersession } from '../values.ts'
 
 export const BranchOffered = eventType({
@@ -17,6 +18,7 @@ export const BranchOffered = eventType({
   changes: { bill: true },
   schema: z.strictObject({
     ...ofBranch,
+    redacted: Redacted.optional(),
     report: Digest,
     rules,
     confidence: z.number().optional(),

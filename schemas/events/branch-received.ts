@@ -5,10 +5,12 @@ import { eventType, saysBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { BranchStatus, ofBranch } from '../fork.ts'
 import { Digest } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { Failure, JsonRecord } from '../values.ts'
 
 const schema = z.strictObject({
   ...ofBranch,
+  redacted: Redacted.optional(),
   status: BranchStatus,
   output: Digest.optional(),
   /** What a refused branch handed over: it stays readable. */

@@ -1,6 +1,7 @@
 /** @module BudgetReleased: a reservation that was not needed (RUN-43 to RUN-49). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
+import { Redacted } from '../redaction.ts'
 import { Uuid } from '../values.ts'
 
 export const BudgetReleased = eventType({
@@ -13,6 +14,7 @@ export const BudgetReleased = eventType({
   changes: { reservation: 'released', bill: true },
   schema: z.strictObject({
     v: z.literal(1),
+    redacted: Redacted.optional(),
     reservationId: Uuid,
     reason: z.string().max(1024).optional(),
   }),

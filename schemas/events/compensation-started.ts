@@ -1,6 +1,7 @@
 /** @module CompensationStarted: a rollback begins: the intent, before the first action. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
+import { Redacted } from '../redaction.ts'
 import { Scope, Uuid } from '../values.ts'
 
 export const CompensationStarted = eventType({
@@ -13,6 +14,7 @@ export const CompensationStarted = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
+    redacted: Redacted.optional(),
     compensationId: Uuid,
     reason: z.string().max(4096),
     /** Absent: the whole run. */

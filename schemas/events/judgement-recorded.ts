@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { eventType, saysBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { Name } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { JUDGEMENT } from '../values.ts'
 
 const schema = z.strictObject({
   v: z.literal(1),
+  redacted: Redacted.optional(),
   /** Whose handoff it is about. */
   agent: Name,
   ...JUDGEMENT,

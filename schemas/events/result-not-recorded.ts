@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { callIdentity } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
+import { Redacted } from '../redaction.ts'
 
 export const ResultNotRecorded = eventType({
   family: 'call',
@@ -10,5 +11,10 @@ export const ResultNotRecorded = eventType({
   says: { verdict: null, outcome: 'failure', severity: 'medium' },
   facts: ['call'],
   changes: {},
-  schema: z.strictObject({ v: z.literal(1), ...callIdentity, reason: z.string().max(1024) }),
+  schema: z.strictObject({
+    v: z.literal(1),
+    redacted: Redacted.optional(),
+    ...callIdentity,
+    reason: z.string().max(1024),
+  }),
 })

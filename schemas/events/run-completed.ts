@@ -1,6 +1,7 @@
 /** @module RunCompleted: a run ends with its output. */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonValue } from '../values.ts'
 
 export const RunCompleted = eventType({
@@ -10,5 +11,5 @@ export const RunCompleted = eventType({
   says: { verdict: 'completed', outcome: 'success', severity: 'informational' },
   facts: [],
   changes: { run: 'completed' },
-  schema: z.strictObject({ v: z.literal(1), output: JsonValue.optional() }),
+  schema: z.strictObject({ v: z.literal(1), redacted: Redacted.optional(), output: JsonValue.optional() }),
 })

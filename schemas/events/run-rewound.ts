@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { place } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonRecord, Uuid } from '../values.ts'
 
 export const RunRewound = eventType({
@@ -15,6 +16,7 @@ export const RunRewound = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
+    redacted: Redacted.optional(),
     fromStep: z.int().min(0),
     toStep: z.int().min(0),
     /** Revision of the event whose context is restored: an EnvelopeAccepted, or RunStarted. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name, RunId } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
+import { Redacted } from '../redaction.ts'
 import { BudgetLimits, JsonRecord, JsonValue, Uuid } from '../values.ts'
 
 /** Where a branch run came from. */
@@ -35,6 +36,7 @@ export const RunStarted = eventType({
     v: z.literal(1),
     name: Name,
     input: JsonValue.optional(),
+    redacted: Redacted.optional(),
     tags: z.array(Name),
     budget: BudgetLimits.optional(),
     policy: ResolvedPolicy,

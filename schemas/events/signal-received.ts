@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonValue, Uuid } from '../values.ts'
 
 export const SignalReceived = eventType({
@@ -14,6 +15,7 @@ export const SignalReceived = eventType({
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),
+    redacted: Redacted.optional(),
     signalId: Uuid,
     name: Name,
     payload: JsonValue,

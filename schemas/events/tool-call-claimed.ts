@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Compensate, callIdentity, callVersion, isVersionOf, LeaseOwner, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonValue, OnUnknown, Phase, Scope, Uuid, ValueRef } from '../values.ts'
 
 export const ToolCallClaimed = eventType({
@@ -17,6 +18,7 @@ export const ToolCallClaimed = eventType({
     .strictObject({
       v: callVersion,
       ...callIdentity,
+      redacted: Redacted.optional(),
       key: z.string().min(1).max(512),
       tool: Name,
       phase: Phase,

@@ -2,12 +2,14 @@
 import { z } from 'zod'
 import { callIdentity, callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType, saysBy } from '../event-type.ts'
+import { Redacted } from '../redaction.ts'
 import { JsonValue, ValueRef } from '../values.ts'
 
 const schema = z
   .strictObject({
     v: callVersion,
     ...callIdentity,
+    redacted: Redacted.optional(),
     outcome: z.enum(['executed', 'not-executed', 'compensated']),
     result: JsonValue.optional(),
     /** In place of `result`, where that is stored beside the events. */

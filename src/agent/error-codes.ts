@@ -47,6 +47,7 @@ export type AgentErrorCode =
   | 'result-not-recorded'
   | 'outcome-not-recorded'
   | 'not-recorded'
+  | 'result-redacted'
   | 'value-missing'
   | 'conversation-broken'
   | 'run-rolled-back'

@@ -7,6 +7,7 @@ import type { Json } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
 import { type Draft, type Env, nowMsOf, type Refused, refuse, refuseOnRecord, timeAfter } from './decision.ts'
+import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { type Budget, isRuledOut, STEPS_MAX } from './validator/policy/evaluate.ts'
 
@@ -147,7 +148,9 @@ function rulesFor(state: RunState, { claim, env }: GatedClaim): Met[] {
   ].filter(({ rule: { tools } }) => tools === undefined || tools.includes(claim.tool))
   const own = claim.approve === undefined ? [] : [{ source: 'tool' as const, rule: claim.approve }]
   const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
-  return [...named, ...own].filter(({ rule }) => !isExempt(rule, claim.args, budget))
+  // Judged as they were sent: a rule that leaves something out exempts nobody.
+  const args = sentBody(env.sent, 'claim')?.body.args ?? claim.args
+  return [...named, ...own].filter(({ rule }) => !isExempt(rule, args, budget))
 }
 
 /** Only a plain no is one: what cannot be judged on these arguments waits for somebody who can. */

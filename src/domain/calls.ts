@@ -19,6 +19,7 @@ import {
   timeAfter,
 } from './decision.ts'
 import { isLeaseOver, leaseExpired } from './lease.ts'
+import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
 /** A call's key: the caller's, else the digest over JCS of what identifies it (RUN-1). */
@@ -40,12 +41,11 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decisi
   const request: ClaimRequest = {
     claim,
     phase,
-    key: callKey(claim, env.digestOf),
-    argsDigest: env.digestOf(claim.args),
+    ...identityOf(state, { claim, phase, env }),
     undoes: phase === 'compensation' ? state.calls[slot(claim.key ?? '')] : undefined,
   }
   const known = callByKey(state, phase, request.key)
-  if (known !== undefined && (known.argsDigest !== request.argsDigest || known.tool !== claim.tool)) {
+  if (known !== undefined && (!isSameCall(known, request) || known.tool !== claim.tool)) {
     return refuseOnRecord(state, env, { refusal: keyReused(known, request), fingerprint: fingerprintOf(request) })
   }
   if (known !== undefined) {
@@ -64,8 +64,33 @@ interface ClaimRequest {
   readonly phase: Phase
   readonly key: string
   readonly argsDigest: string
+  /** Of the arguments as they were sent: what a call of before redaction has. */
+  readonly sentDigest: string
   /** The forward call, where this claim compensates one. */
   readonly undoes: CallState | undefined
+}
+
+/**
+ * Arguments of which something was left out still say which call it is (RUN-96): two that differ there alone are two calls. What is recorded of that is
+ * keyed; calls that were claimed before a rule was in force are found as they were recorded.
+ */
+function identityOf(
+  state: RunState,
+  { claim, phase, env }: { readonly claim: ClaimCall; readonly phase: Phase; readonly env: Env },
+): Pick<ClaimRequest, 'key' | 'argsDigest' | 'sentDigest'> {
+  const sent = sentBody(env.sent, 'claim')?.body
+  if (env.sent === undefined || sent === undefined) {
+    const argsDigest = env.digestOf(claim.args)
+    return { key: callKey(claim, env.digestOf), argsDigest, sentDigest: argsDigest }
+  }
+  const plain = callKey(sent, env.digestOf)
+  const isKnown = phase === 'compensation' || callByKey(state, phase, plain) !== undefined
+  const sentDigest = env.digestOf(sent.args)
+  return { key: isKnown ? plain : env.sent.blindKey(plain), argsDigest: env.sent.blind(sentDigest), sentDigest }
+}
+
+function isSameCall({ argsDigest }: CallState, request: ClaimRequest): boolean {
+  return argsDigest === request.argsDigest || argsDigest === request.sentDigest
 }
 
 function fingerprintOf(query: ClaimRequest): Json {

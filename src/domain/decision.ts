@@ -12,6 +12,7 @@ import {
 } from '../../projections/run-state.ts'
 import type { EventBody, RunEventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
+import type { Sent } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
 /** An event before it is sealed. */
@@ -54,6 +55,8 @@ export interface Env {
   readonly ledgerId: string
   /** Digest of the stream's last event; undefined before the first. */
   readonly headDigest: string | undefined
+  /** What was sent, where the run's policy left something out of it. */
+  readonly sent?: Sent | undefined
 }
 
 /** Clocks of two processes may differ by this much before one believes that a deadline has passed (STR-2). */

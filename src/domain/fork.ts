@@ -194,7 +194,7 @@ function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decisi
   const { signed } = envelope
   if (over !== undefined) return append(refusedDraft({ ...inputs, signed }, { error: over }))
   if (bytes > LARGE_BYTES) yield
-  const verdict = yield* judge(state, envelope, { context, manifest, evidence: env.evidence })
+  const verdict = yield* judge(state, envelope, { context, manifest, evidence: env.evidence, sent: env.sent })
   if (verdict.verdict === 'reject')
     return append(refusedDraft({ ...inputs, signed }, { ...contradictionOf(verdict), ...ruleSet(state.policy) }))
   return append(offeredDraft({ ...inputs, signed }, { ...verdict, ...ruleSet(state.policy) }, env))

@@ -20,6 +20,8 @@ import {
 } from './decision.ts'
 import { withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
+import { withRedacted } from './redaction/judge-redacted.ts'
+import { type Sent, sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Evidence } from './validator/evidence.ts'
 import { withEstablishingStep } from './validator/grounding/established-since.ts'
@@ -78,7 +80,7 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
   if (bytes > LARGE_BYTES) yield
 
-  const judged = yield* judge(state, envelope, { context, manifest, evidence: env.evidence })
+  const judged = yield* judge(state, envelope, { context, manifest, evidence: env.evidence, sent: env.sent })
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
   const next = { after: context, supersedes: envelope.supersedes }
   const verdict = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
@@ -152,9 +154,16 @@ function contextTooLarge(bytes: number): Refusal {
 export function* judge(
   state: RunState,
   envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'tokens'>,
-  input: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
+  input: {
+    context: JsonObject
+    manifest: ManifestState | undefined
+    evidence: Evidence
+    /** What was sent, where something was left out of it. */
+    sent?: Sent | undefined
+  },
 ): Paced<Verdict> {
   const { manifest } = input.manifest ?? {}
+  const sent = sentHandoff(input.sent)
   const verdict = yield* judgeHandoff({
     before: state.context,
     after: input.context,
@@ -162,15 +171,27 @@ export function* judge(
     agent: envelope.agent,
     evidence: input.evidence,
     first: state.step === 0,
-    payload: handedOver(envelope, state.policy),
+    payload: handedOver(sent ?? envelope, state.policy),
     supersedes: envelope.supersedes,
     writes: manifest?.writes,
     schema: manifest?.schema,
     maxTokens: manifest?.maxTokens,
     tokens: envelope.tokens,
   })
-  if (state.policy.rules !== RULES_NOW) return verdict
-  return { ...verdict, findings: withEstablishingStep(verdict.findings, state, input.evidence.results.since) }
+  const judged = sent === undefined ? verdict : withRedacted(verdict, { context: state.context, ...sent })
+  if (state.policy.rules !== RULES_NOW) return judged
+  return { ...judged, findings: withEstablishingStep(judged.findings, state, input.evidence.results.since) }
+}
+
+/** The agent's schema is about what was sent, and what stands in the record as it was sent contradicts nothing. */
+function sentHandoff(
+  sent: Sent | undefined,
+): (Pick<PostEnvelope, 'payload' | 'add'> & Pick<Sent, 'leftOut'>) | undefined {
+  if (sent === undefined) return undefined
+  const envelope = sentBody(sent, 'envelope')?.body
+  if (envelope !== undefined) return { payload: envelope.payload, add: envelope.add, leftOut: sent.leftOut }
+  const branch = sentBody(sent, 'branch')?.body
+  return branch?.output === undefined ? undefined : { payload: branch.output, add: branch.add, leftOut: sent.leftOut }
 }
 
 /** What the schema of the agent's payloads is about: what is added counts as handed over. */

@@ -10,6 +10,7 @@ import type { ParentLink } from './child-run.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
 import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
+import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { underTenantPolicy } from './validator/policy/with-tenant.ts'
 
@@ -31,11 +32,11 @@ export interface StartOf {
 
 /** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
 export function decideStart(state: RunState | undefined, start: StartOf, env: Env): Decision {
-  const { id: _, whenOwned = 'wait', childOf, ...content } = start.body
-  const of = childOf && { childOf: { run: childOf.run, callId: childOf.callId } }
-  const requestDigest = env.digestOf({ ...content, ...of })
+  const { id: _, whenOwned = 'wait', childOf: __, ...content } = start.body
+  const sentDigest = env.digestOf(requestOf(sentBody(env.sent, 'start')?.body ?? start.body))
+  const requestDigest = env.sent?.blind(sentDigest) ?? sentDigest
   if (state === undefined) return decideNew(content, { ...start, requestDigest }, env)
-  if (state.requestDigest !== requestDigest) {
+  if (state.requestDigest !== requestDigest && state.requestDigest !== sentDigest) {
     return refuse(
       refusal('run-exists', 'a run of this id was started with another name, input, tags, budget, policy or origin', {
         pointer: '/id',
@@ -48,6 +49,11 @@ export function decideStart(state: RunState | undefined, start: StartOf, env: En
   if (owned.length > 0 && whenOwned === 'refuse') return refuse(runOwned(owned))
   const takesOver = owned.length > 0 ? { takesOver: true as const } : {}
   return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1, ...takesOver } })
+}
+
+/** What "the same run" means when its id is requested again. */
+function requestOf({ id: _, whenOwned: __, childOf, ...content }: StartRun): object {
+  return { ...content, ...(childOf && { childOf: { run: childOf.run, callId: childOf.callId } }) }
 }
 
 function decideNew(

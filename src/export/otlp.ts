@@ -47,6 +47,7 @@ const ROLES = {
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
+    'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',
     'SnapshotTaken',

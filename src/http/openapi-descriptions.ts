@@ -181,6 +181,13 @@ export const MEMBERS: Texts = {
   schema: "JSON Schema (2020-12) of the agent's payloads.",
   scope: "Place in the run's code, as names with slashes between; default: the run itself.",
   signal: 'Name of the signal that a command of a batch sends.',
+  redaction:
+    'What is left out of the record before anything is decided or sealed: rules, each with a name of a-z and -.',
+  at: 'Places in the body of an event, as JSON Pointers in which `*` is one token and `**` any number: what lies there or below.',
+  find: 'What is found in texts, and left out of them.',
+  pattern:
+    'A regular expression (ECMAScript, flag `u`, no look-around, no back-references): a text that it occurs in is left out whole.',
+  comparable: 'The marker carries a keyed digest, so that equal values of a run are seen to be equal; takes `true`.',
   signals:
     'What becomes of a signal that no wait is there for: `hold` it for one to come (the default), or `refuse` it.',
   forMs: 'The end of the wait in milliseconds from its start, in place of `until`.',

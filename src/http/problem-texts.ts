@@ -52,6 +52,22 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The policy cannot be used',
     'Mend each place in `errors` (docs/judgement.md lists the members); nothing was started or registered.',
   ),
+  'redacted-name': text(
+    'A name holds what the policy leaves out',
+    'Use a name that says nothing of it; nothing was recorded.',
+  ),
+  'redacted-signed': text(
+    'A signed handoff holds what the policy leaves out',
+    'Leave it out before you sign; nothing was recorded.',
+  ),
+  'redaction-too-large': text(
+    'Too much to look through',
+    'Hand over less, in shorter texts, or where it is kept; nothing was recorded.',
+  ),
+  'result-redacted': text(
+    'The result was left out of the record',
+    'Get the value elsewhere; the record holds `redacted`, which rule left out what, and never the value.',
+  ),
   'manifest-invalid': text('The manifest cannot be used', 'Mend the member that `pointer` names.'),
   'context-too-large': text('The context would outgrow its limit', 'Hand over less, or by reference.'),
   'unknown-step': text('No such step', 'Take one of the steps that lead to the context now.'),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { Tenant } from '../../schemas/names.ts'
 import { Policy, PolicyObject } from '../../schemas/policy.ts'
 import type { Log, TenantPolicies } from '../ledger/ports.ts'
+import { redactionFault } from '../ledger/write/redaction.ts'
 import { schemaErrors } from '../signing/schema-errors.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { SettingsError } from './settings-error.ts'
@@ -28,7 +29,16 @@ export function readPolicies(named: string): TenantPolicies {
     const { pointer, message } = schemaErrors(checked.error)[0] ?? { pointer: '', message: 'is no policy' }
     throw unusable(named, pointer, message)
   }
+  const policies = 'tenants' in checked.data ? Object.entries(checked.data.tenants) : [['', checked.data] as const]
+  for (const [tenant, policy] of policies) mustRedact(named, tenant, policy)
   return 'tenants' in checked.data ? byTenant(checked.data.tenants) : forAll(checked.data)
+}
+
+/** Rules that cannot be used must not be found out by the first run that needs them. */
+function mustRedact(path: string, tenant: string, policy: Policy): void {
+  const fault = redactionFault(asObject(policy))
+  const place = tenant === '' ? '' : `/tenants/${tenant}`
+  if (fault !== undefined) throw unusable(path, (fault.pointer ?? '').replace('/policy', place), fault.detail)
 }
 
 /** An edit counts for the runs that are started after it; one that cannot be used changes nothing. Throws `SettingsError`. */

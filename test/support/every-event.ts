@@ -194,6 +194,7 @@ const RUN_BODIES = {
       lateOutcome: { callId: uuid(1), fence: 1, status: 'succeeded', digest: digest('late outcome') },
     },
   ],
+  RedactionChanged: [{ v: 1, rules: [{ name: 'email', find: ['email'] }], policy: digest('rules') }],
   RunBranched: [{ v: 1, run: 'branch', atStep: 1, revision: 3 }],
   ChildRunStarted: [{ v: 1, callId: uuid(1), run: 'child' }],
   RunCompleted: [{ v: 1, output: { done: true } }],

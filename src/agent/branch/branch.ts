@@ -1,6 +1,8 @@
 /** @module A new run from a past step of another: what came before is served, the rest is live (RUN-26). */
+
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
+import { inputLeftOut, leftOutOf } from '../history/left-out.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOptions } from '../runtime/run-options.ts'
 
@@ -29,6 +31,9 @@ export async function branchRun<Input, Output>(
 }
 
 async function startOf({ connection }: Home, run: string): Promise<JsonObject> {
-  for await (const { data } of connection.events(run, 'RunStarted')) return data
+  for await (const { data } of connection.events(run, 'RunStarted')) {
+    if (leftOutOf(data, 'input') !== undefined) throw inputLeftOut(run)
+    return data
+  }
   throw new AgentError('run-not-found', `there is no run ${run}`, { run })
 }

@@ -1,18 +1,20 @@
 /** @module The result of a call that is on record by what names it: read beside the events, or returned by the tool. */
 import type { Json } from '../../../schemas/json.ts'
+import type { AgentError } from '../errors.ts'
+import { resultLeftOut } from '../history/left-out.ts'
 import type { CallIdentity } from './call-identity.ts'
 import { type KeptValue, notOnRecord, readValue } from './kept-value.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
 
-export interface KeptResult extends KeptValue {
-  readonly callId: string
-}
+/** Without `ref`: the policy left it out of the record. */
+export type KeptResult = { readonly callId: string } & (KeptValue | { readonly ref?: undefined })
 
 /** What cannot be had halts the run: it stays as it is, and goes on where the value is. */
 export async function keptResult(identity: CallIdentity, call: KeptResult): Promise<Json> {
   const { session } = identity.execution
+  if (call.ref === undefined) return leftOutResult(identity, call.callId)
   try {
-    if (call.ref.kept === false) return await fromCheck(identity, call.callId)
+    if (call.ref.kept === false) return await fromCheck(identity, call.callId, notOnRecord)
     if (session.values === undefined) throw new TypeError('a session that is served has somewhere to read values')
     return await readValue(session.values, call)
   } catch (error) {
@@ -20,12 +22,30 @@ export async function keptResult(identity: CallIdentity, call: KeptResult): Prom
   }
 }
 
+/** A result that the policy left out: this life may have it, the tool's `check` may know it; else the run halts. */
+async function leftOutResult(identity: CallIdentity, callId: string): Promise<Json> {
+  const { session } = identity.execution
+  const kept = session.unrecorded.has(callId)
+    ? recordable(session.unrecorded.get(callId), identity.spec.codecs, CALL_VALUE)
+    : undefined
+  if (kept?.ok === true) return kept.value
+  try {
+    return await fromCheck(identity, callId, resultLeftOut)
+  } catch (error) {
+    throw error instanceof Error ? session.halt(error) : error
+  }
+}
+
 /** Where only the digest of a result is on record, the tool's `check` may know the value; a replay calls nobody. */
-async function fromCheck({ spec, args, execution }: CallIdentity, callId: string): Promise<Json> {
+async function fromCheck(
+  { spec, args, execution }: CallIdentity,
+  callId: string,
+  missing: (tool: string, callId: string) => AgentError,
+): Promise<Json> {
   const { check, name, codecs } = spec
   const isLive = execution.session.live !== undefined
   const found = isLive ? await check?.(codecs.decode(args), { idempotencyKey: callId }) : undefined
   const value = found?.done === true ? recordable(found.result, codecs, CALL_VALUE) : undefined
-  if (value?.ok !== true) throw notOnRecord(name, callId)
+  if (value?.ok !== true) throw missing(name, callId)
   return value.value
 }

@@ -139,13 +139,16 @@ export class OneCall {
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
     if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
-    return reply.created ? this.#carryOut(claimedIn(reply.body)) : this.#recorded(reply.body)
+    if (!reply.created) return this.#recorded(reply.body)
+    const claimed = claimedIn(reply.body)
+    if (reply.body.redacted !== undefined) session.leftOutArgs.set(claimed.callId, this.#identity.args)
+    return this.#carryOut(claimed)
   }
 
   /** The author chose to go on without a record. */
   async #bare(): Promise<unknown> {
-    const context = { idempotencyKey: this.#identity.key, callId: '', attempt: 1, signal: new AbortController().signal }
-    return this.#spec.execute(this.#args, context)
+    const idempotencyKey = this.#identity.key
+    return this.#spec.execute(this.#args, { idempotencyKey, callId: '', attempt: 1, signal: AbortSignal.any([]) })
   }
 
   async #refused(refusal: LedgerRefused): Promise<Step> {
@@ -156,6 +159,8 @@ export class OneCall {
       await this.#ownerWait.again(callId, refusal.retryAfterMs, signalAt(this.#identity.execution))
       return { kind: 'again' }
     }
+    if (refusal.code === 'result-redacted')
+      return { kind: 'kept', call: { callId: textOf(refusal.evidence, 'callId') } }
     if (refusal.code === 'call-in-doubt') {
       const callId = textOf(refusal.evidence, 'callId')
       const { connection } = liveOf(session)
@@ -200,10 +205,10 @@ export class OneCall {
 
   async #carriedOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#identity.execution
-    this.#note(claimed.callId, { startedAt: new Date().toISOString() })
+    const { callId, attempt } = claimed
+    this.#note(callId, { startedAt: new Date().toISOString() })
     this.#trace.carriedOut = true
     const { connection } = liveOf(session)
-    const { callId, attempt } = claimed
     const inside = executionInside(this.#identity, claimed)
     holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
@@ -227,8 +232,7 @@ export class OneCall {
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
     inside.span?.set(usageAttributes(usage))
-    const { name: tool, codecs } = this.#spec
-    const { record, onTooLarge } = this.#spec
+    const { name: tool, codecs, record, onTooLarge } = this.#spec
     const settling = { connection, runId: session.runId, tool, claimed, usage, codecs, record, onTooLarge }
     try {
       return await this.#settle(settling, attempted)
@@ -257,11 +261,12 @@ export class OneCall {
 
   async #settle(settling: Settling, attempted: Attempted): Promise<Step> {
     const { callId } = settling.claimed
+    const { session } = this.#identity.execution
     if (attempted.kind === 'succeeded') {
       const found = await settleSuccess(settling, attempted.value)
-      const { session } = this.#identity.execution
       // What the record does not have, the compensation of this life has.
-      if (found.kind !== 'result' || this.#spec.record === 'digest') session.unrecorded.set(callId, attempted.value)
+      const isWhole = found.kind === 'result' && found.redacted !== true && this.#spec.record !== 'digest'
+      if (!isWhole) session.unrecorded.set(callId, attempted.value)
       if (found.kind === 'result') return { kind: 'value', value: found.value }
       if (found.kind === 'refused')
         return { kind: 'failed', error: new ResultTooLarge(this.#spec.name, found.reason), live: true }

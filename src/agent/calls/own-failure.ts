@@ -9,7 +9,12 @@ const NOT_OWN_NAMES: ReadonlySet<string> = new Set([
   'ResumeDiverged',
   'RunWaiting',
 ])
-const NOT_OWN_CODES: ReadonlySet<string> = new Set(['no-active-run', 'not-recorded', 'result-not-recorded'])
+const NOT_OWN_CODES: ReadonlySet<string> = new Set([
+  'no-active-run',
+  'not-recorded',
+  'result-redacted',
+  'result-not-recorded',
+])
 
 /** Whether whoever carries out a plan may go on past this failure of a call: it is the tool's own, and nothing stops the code here. */
 export function mayPassOver(execution: ExecutionContext, error: unknown): boolean {

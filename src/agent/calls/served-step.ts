@@ -23,6 +23,7 @@ export function servedStep(
   if (unrecorded?.answered === true)
     return { kind: 'failed', error: new ResultTooLarge(call.tool, unrecorded.reason), live: false }
   if (unrecorded !== undefined) throw resultNotRecorded(call.tool, call.callId, unrecorded.reason)
+  if (outcome.redacted === true) return { kind: 'kept', call: { callId: call.callId } }
   if (ref !== undefined) return { kind: 'kept', call: { callId: call.callId, runId: call.runId, ref } }
   return { kind: 'value', value: outcome.result }
 }

@@ -15,7 +15,12 @@ const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
 const REASON_MAX_CHARS = 1_000
 /** What the ledger says of a result that it cannot hold; and of one that is only too much. */
 const NOT_TAKEN: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
-const TOO_LARGE: ReadonlySet<string> = new Set(['append-too-large', 'body-too-large', 'value-too-large'])
+const TOO_LARGE: ReadonlySet<string> = new Set([
+  'append-too-large',
+  'body-too-large',
+  'value-too-large',
+  'redaction-too-large',
+])
 
 export interface Settling {
   readonly connection: Connection
@@ -38,7 +43,7 @@ export interface Settling {
 
 /** How a success went on record: as it is, or with the reason why its result could not. */
 export type SettledSuccess =
-  | { readonly kind: 'result'; readonly value: Json }
+  | { readonly kind: 'result'; readonly value: Json; readonly redacted?: true }
   | { readonly kind: 'unrecorded'; readonly reason: string }
   /** Too large: its caller gets that as an answer, and the run goes on. */
   | { readonly kind: 'refused'; readonly reason: string }
@@ -50,7 +55,10 @@ export async function settleSuccess(settling: Settling, live: unknown): Promise<
   const { record } = settling
   const left = settling.leftStanding === true ? { leftStanding: true as const } : {}
   const reply = await settle(settling, { result: result.value, ...left, ...(record && { record }) }, live)
-  if (reply.ok) return { kind: 'result', value: result.value }
+  if (reply.ok) {
+    const isLeftOut = reply.body.redacted !== undefined
+    return { kind: 'result', value: result.value, ...(isLeftOut && { redacted: true as const }) }
+  }
   const { code, evidence } = reply.problem
   const tooLarge = TOO_LARGE.has(code)
   if (!tooLarge && !NOT_TAKEN.has(code)) throw new LedgerRefused(reply.problem)

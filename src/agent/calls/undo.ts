@@ -1,7 +1,11 @@
 /** @module Undoes one call: claimed, carried out and settled like any other, with retries of its own. */
+
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import { lacks } from '../../../schemas/redacted-parts.ts'
+import type { Redacted } from '../../../schemas/redaction.ts'
 import { pause } from '../../client/transport.ts'
 import { failureOf } from '../errors.ts'
+import { resultLeftOut } from '../history/left-out.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { Session } from '../runtime/session.ts'
@@ -51,7 +55,7 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
       return
     }
     failures += 1
-    const again = failures <= forward.compensationRetries
+    const again = failures <= forward.compensationRetries && lostToUndo(call, undoing.session) === undefined
     if (attempted.kind === 'failed')
       await settled(settling, { error: failureOf(attempted.error), ...(again && { willRetry: true }) })
     else await settled(settling, { unknown: { reason: attempted.reason } })
@@ -112,6 +116,16 @@ async function claim(
   }
 }
 
+/** Nothing is undone on what the policy left of arguments and results: somebody has to look. */
+function lostToUndo(call: JsonObject, session: Session | undefined): Error | undefined {
+  const { callId, tool, argsRedacted, resultRedacted } = call
+  const id = String(callId)
+  if (isChildCall(String(tool))) return undefined
+  const lacksArgs = argsRedacted !== undefined && session?.leftOutArgs.has(id) !== true
+  const isLost = lacks(resultRedacted as Redacted | undefined, 'result') && session?.unrecorded.has(id) !== true
+  return lacksArgs || isLost ? resultLeftOut(String(tool), id) : undefined
+}
+
 /** An abort of the run does not cut a compensation short. */
 async function attempt(
   { registry, runId, session }: Undoing,
@@ -119,7 +133,10 @@ async function attempt(
 ): Promise<Attempted> {
   const { callId, attempt } = claimed
   const forwardId = String(call.callId)
-  const recorded = whatToUndo(compensation, call)
+  const lost = lostToUndo(call, session)
+  if (lost !== undefined) return { kind: 'failed', error: lost }
+  const args = session?.leftOutArgs.get(forwardId)
+  const recorded = whatToUndo(compensation, args === undefined ? call : { ...call, args })
   const live = session?.unrecorded.has(forwardId) === true
   const what = live ? { args: recorded.args, result: session.unrecorded.get(forwardId) } : recorded
   const at = session ?? new Session({ runId, registry })

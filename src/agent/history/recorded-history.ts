@@ -1,5 +1,6 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { blindCallKey } from '../../signing/blind.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'
@@ -46,6 +47,7 @@ const SHOWN_MAX = 10
 export class RecordedHistory {
   readonly run: RecordedRun
   readonly #code: DivergenceCode
+  readonly #callKey: Uint8Array | undefined
   /** Calls that the current code has not requested, nor one of their ancestors. */
   readonly #unserved: Map<string, RecordedCall>
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
@@ -55,8 +57,10 @@ export class RecordedHistory {
   /** Undone by a rollback that the current code has reached as well. */
   readonly #undone = new Set<string>()
 
-  constructor(run: RecordedRun, code: DivergenceCode) {
+  /** `callKey`: by it calls are found whose arguments were left out of the record. */
+  constructor(run: RecordedRun, code: DivergenceCode, callKey?: Uint8Array) {
     this.run = run
+    this.#callKey = callKey
     this.#code = code
     const waiting = [...run.approvals.values()].map(({ call }) => call)
     const forward = [...run.calls.values(), ...run.waits.values(), ...waiting].filter(
@@ -120,7 +124,7 @@ export class RecordedHistory {
     const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
     const refusal = this.#refusalOf(request, first)
     if (refusal !== undefined) {
-      this.#servedRefusals.add(slotOf(request.phase, request.key))
+      this.#servedRefusals.add(this.#slot(request.phase, request.key))
       return { kind: 'refused', refusal }
     }
     if (call === undefined) {
@@ -196,17 +200,25 @@ export class RecordedHistory {
   }
 
   #callOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedCall | undefined {
-    return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
+    return this.run.byKey.get(this.#slot(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
+  }
+
+  /** The key that the record has for a call: its own, or the one that it has where its arguments were left out. */
+  #slot(phase: string, key: string): string {
+    const slot = slotOf(phase, key)
+    const { byKey, approvals, refusals } = this.run
+    if (this.#callKey === undefined || byKey.has(slot) || approvals.has(slot) || refusals.has(slot)) return slot
+    return slotOf(phase, blindCallKey(this.#callKey, key))
   }
 
   /** Of a call that was not made, or is to be made again after it was undone. */
   #approvalOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedApproval | undefined {
-    return this.run.approvals.get(slotOf(phase, key))
+    return this.run.approvals.get(this.#slot(phase, key))
   }
 
   /** What the budget answered at this point: once, as it was answered once. */
   #refusalOf({ phase, key }: RequestedCall, attempts: number): Problem | undefined {
-    const slot = slotOf(phase, key)
+    const slot = this.#slot(phase, key)
     const recorded = this.run.refusals.get(slot)
     if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
     const before = this.run.byKey.get(slot)?.at(-1)?.attempts.slice(attempts, recorded.afterAttempts) ?? []

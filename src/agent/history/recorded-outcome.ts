@@ -1,6 +1,7 @@
 /** @module What became of a call, as its outcome on record says it. */
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { lacks } from '../../../schemas/redacted-parts.ts'
 import type { Failure, ValueRef } from '../../../schemas/values.ts'
 
 export type RecordedOutcome =
@@ -9,6 +10,8 @@ export type RecordedOutcome =
       readonly result: Json
       /** In place of the result, where that is stored beside the events, or nowhere. */
       readonly resultRef?: ValueRef
+      /** Some of the result was left out by the policy. */
+      readonly redacted?: true
       readonly unrecorded?: { readonly reason: string; readonly answered?: true | undefined }
     }
   | { readonly kind: 'failed'; readonly error: Failure }
@@ -27,8 +30,9 @@ const OUTCOMES = {
   CompensationFailed: ({ error }) => ({ kind: 'failed', error }),
   ToolCallInDoubt: unknown,
   CompensationInDoubt: unknown,
-  ToolCallResolved: ({ outcome, result = null, resultRef }, before) => {
-    if (outcome !== 'not-executed') return { kind: 'succeeded', result, ...(resultRef && { resultRef }) }
+  ToolCallResolved: ({ outcome, result = null, resultRef, redacted }, before) => {
+    const left = lacks(redacted, 'result') && { redacted: true as const }
+    if (outcome !== 'not-executed') return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...left }
     return before?.kind === 'unknown'
       ? { ...before, kind: 'not-executed' }
       : { kind: 'not-executed', seen: false, reason: 'it was not executed' }
@@ -50,8 +54,14 @@ export function outcomeOf(type: string, data: JsonObject, before: Before): Recor
   return outcome(data, before)
 }
 
-function succeeded({ result = null, resultRef, unrecorded }: EventBody<'ToolCallSucceeded'>): RecordedOutcome {
-  return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...(unrecorded && { unrecorded }) }
+function succeeded({
+  result = null,
+  resultRef,
+  unrecorded,
+  redacted,
+}: EventBody<'ToolCallSucceeded'>): RecordedOutcome {
+  const left = unrecorded === undefined && lacks(redacted, 'result') && { redacted: true as const }
+  return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...(unrecorded && { unrecorded }), ...left }
 }
 
 function unknown({ cause, reason }: EventBody<'ToolCallInDoubt'>): RecordedOutcome {

@@ -7,6 +7,7 @@ import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
 import type { Problem, RunEvent } from '../runtime/connection.ts'
 import { budgetRefusal } from './budget-refusal.ts'
+import { leftOutFor } from './left-out.ts'
 import { isOutcome, OUTCOME_TYPES, outcomeOf, type RecordedOutcome } from './recorded-outcome.ts'
 import { endWait, recordedWait, waitOutcome } from './recorded-waits.ts'
 
@@ -57,6 +58,8 @@ export interface RecordedApproval {
   refusal?: Problem
 }
 
+type Denial = { readonly code: string; readonly detail: string; readonly comment: string | null }
+
 interface RecordedRollback {
   readonly scope: string | undefined
   readonly reason: string
@@ -95,6 +98,8 @@ export interface RecordedRun {
   readonly forks: RecordedFork[]
   /** Where the run came from, where it is a branch. */
   branchOf?: EventBody<'RunStarted'>['branchOf']
+  /** What the policy left out that its code was handed, or is found by. */
+  readonly leftOut: string[]
   /** Calls that were claimed anew beyond what a branch inherits. */
   readonly goneOn: Set<string>
   /** What a branch is served of the run that it left. */
@@ -117,6 +122,7 @@ export function newRecord(): RecordedRun {
     rollbacks: [],
     handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
+    leftOut: [],
     goneOn: new Set(),
   }
 }
@@ -132,6 +138,7 @@ export function foldEvent(run: RecordedRun, event: RunEvent): void {
   run.events += 1
   if (!Object.hasOwn(FOLDS, event.type)) return
   // The table pairs each type with the fold of its own body.
+  run.leftOut.push(...leftOutFor(event.data))
   const fold = FOLDS[event.type as RunEventType] as ((run: RecordedRun, event: RunEvent, data: unknown) => void) | null
   fold?.(run, event, event.data)
 }
@@ -142,7 +149,15 @@ const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.ha
 const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
 
 const FOLDS = {
-  ...passOver('RunResumed', 'RunBranched', 'ChildRunStarted', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
+  ...passOver(
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RedactionChanged',
+    'RunKeyDisclosed',
+    'RequestRefused',
+    'SnapshotTaken',
+  ),
   ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...passOver('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
@@ -157,12 +172,10 @@ const FOLDS = {
   ApprovalRequested: foldRequest,
   ApprovalDenied: (run, _, { approvalId, tool, comment = null }) =>
     refuseApproval(run, approvalId, { code: 'approval-denied', detail: `the approval of ${tool} was denied`, comment }),
-  ApprovalExpired: (run, _, { approvalId, tool }) =>
-    refuseApproval(run, approvalId, {
-      code: 'approval-expired',
-      detail: `the approval of ${tool} expired`,
-      comment: null,
-    }),
+  ApprovalExpired: (run, _, { approvalId, tool }) => {
+    const detail = `the approval of ${tool} expired`
+    refuseApproval(run, approvalId, { code: 'approval-expired', detail, comment: null })
+  },
   WaitStarted: (run, { time }, data) => {
     const wait: RecordedCall = recordedWait(data, { runId: run.runId, time })
     run.waits.set(data.waitId, wait)
@@ -202,11 +215,7 @@ function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalReq
   })
 }
 
-function refuseApproval(
-  run: RecordedRun,
-  approvalId: string,
-  { code, detail, comment }: { readonly code: string; readonly detail: string; readonly comment: string | null },
-): void {
+function refuseApproval(run: RecordedRun, approvalId: string, { code, detail, comment }: Denial): void {
   const approval = [...run.approvals.values()].find(({ call }) => call.callId === approvalId)
   if (approval === undefined) return
   approval.refusal = { code, detail, evidence: { approvalId, onDenied: approval.onDenied, comment } }
@@ -246,9 +255,7 @@ function foldRefusal(run: RecordedRun, event: RunEvent, exceeded: EventBody<'Bud
   run.refusals.set(slot, { afterAttempts: attempts.length, refusal: budgetRefusal(exceeded) })
 }
 
-export function slotOf(phase: string, key: string): string {
-  return `${phase} ${key}`
-}
+export const slotOf = (phase: string, key: string): string => `${phase} ${key}`
 
 const UNDONE = {
   succeeded: 'compensated',

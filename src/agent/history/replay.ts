@@ -13,6 +13,7 @@ import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
+import { mustBeWhole } from './left-out.ts'
 import { isHeldBy, readExport } from './read-export.ts'
 import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -47,6 +48,7 @@ export async function replayRun<Input, Output>(
 ): Promise<ReplayResult<Awaited<Output>>> {
   const { runId, events, checked } = await sourceOf(home.connection, source)
   const record = await recordIn(home.connection, { runId, events }, Number.POSITIVE_INFINITY)
+  mustBeWhole(record)
   mustTellRequests(record)
   const recollection = new RecordedHistory(record, 'replay-diverged')
   const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })

@@ -189,7 +189,11 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
     const { step, parent, contextDigest, confidence, findings } = reply.body
     const found = confidence === undefined ? {} : { confidence }
     const accepted = { ...said, step, parent, context: contextDigest, ...found, findings }
-    return handoffResult(session, added(session, 'accepted', accepted, reply.body))
+    const fact = added(session, 'accepted', accepted, reply.body)
+    // What is established is what the record says, not what was sent.
+    if (reply.body.redacted !== undefined)
+      session.pipeline.refresh((await readRecord(connection, session.runId)).handoffs)
+    return handoffResult(session, fact)
   }
   if (reply.problem.code !== 'contradiction') throw refused(session, reply)
   const { findings, restored } = reply.problem.evidence as { findings: Json; restored: JsonObject }

@@ -1,7 +1,8 @@
 /** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has come to see it. */
+
 import type { ExtendPolicy } from '../../../projections/extend.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isEqual } from '../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { lacks, MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'
@@ -94,7 +95,7 @@ export class Pipeline {
     if (fact === undefined) return undefined
     const recorded = contentOf(fact)
     for (const [name, value] of Object.entries(recorded)) {
-      if (!isEqual(value, content[name] ?? null)) throw this.#diverged(request, recorded, content)
+      if (!isAsSent(fact, name, value, content[name] ?? null)) throw this.#diverged(request, recorded, content)
     }
     this.#unasked.delete(place)
     // A refusal and its rewind are one write.
@@ -193,6 +194,23 @@ function contentOf(fact: HandoffFact): JsonObject {
   if (fact.kind === 'rewound') return { reason: fact.body.reason ?? null }
   const { mode, payload, add, supersedes, manifestHash } = fact.body
   return handoffContent({ mode, payload, add, supersedes, manifestHash })
+}
+
+/** What was left out of a member says nothing of whether it is the same; all else has to be. */
+function isAsSent(fact: HandoffFact, name: string, recorded: Json, sent: Json): boolean {
+  if (isEqual(recorded, sent)) return true
+  return 'redacted' in fact.body && lacks(fact.body.redacted, name) && isEqualAsLeft(recorded, sent)
+}
+
+function isEqualAsLeft(recorded: Json, sent: Json): boolean {
+  if (typeof recorded === 'string' && recorded.includes(MARKER_BEGINS)) return true
+  if (Array.isArray(recorded) && Array.isArray(sent))
+    return recorded.length === sent.length && recorded.every((each, i) => isEqualAsLeft(each, sent[i] ?? null))
+  if (!isJsonObject(recorded) || !isJsonObject(sent)) return isEqual(recorded, sent)
+  // A member that went with its name is in neither place that could be compared.
+  return Object.entries(recorded).every(
+    ([name, value]) => name.includes(MARKER_BEGINS) || isEqualAsLeft(value, sent[name] ?? null),
+  )
 }
 
 /** As `served` compares them. */

@@ -8,6 +8,7 @@ import { ClaimQueue } from '../calls/claim-queue.ts'
 import { recordable } from '../calls/recordable.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
+import { mustBeWhole, outputLeftOut } from '../history/left-out.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
 import type { PriceTable } from '../models/price-table.ts'
@@ -85,13 +86,18 @@ async function startedRun<Input, Output>(
 
   const hasPast = started.body.resumed === true || branchOf !== undefined
   const record = hasPast ? await readRecord(connection, runId) : undefined
+  if (record !== undefined && branchOf !== undefined) mustBeWhole(record)
   if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
   const session = new Session({
     runId,
     registry,
     live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
     ...(record !== undefined && {
-      history: new RecordedHistory(record, branchOf === undefined ? 'resume-diverged' : 'branch-diverged'),
+      history: new RecordedHistory(
+        record,
+        branchOf === undefined ? 'resume-diverged' : 'branch-diverged',
+        callKeyIn(started.body),
+      ),
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
@@ -115,6 +121,11 @@ async function startedRun<Input, Output>(
   } finally {
     session.close()
   }
+}
+
+/** What the ledger tells whoever owns the run: by it the calls are found whose arguments were left out. */
+function callKeyIn({ callKey }: JsonObject): Uint8Array | undefined {
+  return typeof callKey === 'string' ? Buffer.from(callKey, 'base64url') : undefined
 }
 
 /** Waits for every call that was started; then the output goes on record. */
@@ -191,6 +202,7 @@ function isDivergence(error: unknown): boolean {
 
 /** The run ended before: its output, or its failure. */
 async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<unknown> {
+  if (body.outputRedacted !== undefined) throw outputLeftOut(runId)
   if (body.status === 'completed') return home.registry.codecs.decode(body.output ?? null)
   if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
   const cause = new RecordedFailure(failureIn(body.error))

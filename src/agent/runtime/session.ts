@@ -1,6 +1,6 @@
 /** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import type { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
@@ -65,6 +65,8 @@ export class Session {
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
+  /** Arguments of calls as they were, where the policy left something out of them. */
+  readonly leftOutArgs = new Map<string, Json>()
   /** Model requests on record, which later ones go on from. */
   readonly conversations = new ConversationBook()
   /** By scope, then by what was requested. */

@@ -57,6 +57,7 @@ const ROLES = {
     'RunCompleted',
     'RunFailed',
     'RunCompensated',
+    'RedactionChanged',
     'RunKeyDisclosed',
   ),
   ...passOver(

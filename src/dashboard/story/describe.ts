@@ -48,7 +48,14 @@ const WAIT_ENDS = {
 
 /** Types that need no more words than those of `labelled` are passed over. */
 const TEXTS = {
-  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
+  ...passOver(
+    'RunResumed',
+    'RunBranched',
+    'RunCompleted',
+    'RedactionChanged',
+    'RunKeyDisclosed',
+    'ToolCallLeaseRenewed',
+  ),
   ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
   ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ReservationExpired'),
   ...passOver('ForkStarted', 'BranchOffered', 'BranchReceived'),

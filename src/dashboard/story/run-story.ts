@@ -102,7 +102,7 @@ const MARKS = {
   ...passOver('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...passOver('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('CompensationInDoubt'),
-  ...eachOf(otherMark, 'RunBranched', 'ChildRunStarted', 'RunKeyDisclosed', 'ResultNotRecorded'),
+  ...eachOf(otherMark, 'RunBranched', 'ChildRunStarted', 'RedactionChanged', 'RunKeyDisclosed', 'ResultNotRecorded'),
   ...eachOf(forkMark, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   RunStarted: ({ header, data }) => ({ ...placeOf(header), kind: 'start', lane: '', text: data.name }),
   EnvelopeAccepted: handoffMark,

@@ -1519,7 +1519,7 @@ class OpenList {
 
 /** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
 const NOTABLE =
-  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|Wait.*|Signal.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed|IntegrityFaultFound)$/
+  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|Wait.*|Signal.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RedactionChanged|RunKeyDisclosed|IntegrityFaultFound)$/
 /** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
 const SUCCEEDS = {
   ResultNotRecorded: ['', []],

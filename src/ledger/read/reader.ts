@@ -1,6 +1,7 @@
 /** @module Reads behind the write path and the queries: single events, past states, and whether a state in memory still holds. */
 import { evolveRun } from '../../../projections/run.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import type { EventBody } from '../../../schemas/events.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { ResolveCall, SettleCall } from '../../../schemas/requests.ts'
@@ -13,7 +14,7 @@ import { canonicalJson } from '../../signing/canonical-json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { type EventStore, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import { callOutcome, claimedArguments } from '../responses/call-outcome.ts'
+import { callOutcome, claimedArguments, lacksResult } from '../responses/call-outcome.ts'
 import { recordedFork } from '../responses/fork-reads.ts'
 import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
 import { compensationBody, planOf, runOrigin } from '../responses/responses.ts'
@@ -129,6 +130,7 @@ export class Reader {
     const outcome = await this.outcomeOf(run.stream, call)
     const { callId, status, fence, attempt, generation, key } = call
     const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
+    if (command.kind === 'claim' && lacksResult(outcome)) return resultRedacted(call, outcome)
     const known = await this.#comparable(run, command, outcome)
     if (command.kind === 'settle' && !isSameOutcome(command.body, known)) return alreadySettled(call)
     if (command.kind === 'resolve' && !isSameResolution(command.body, known)) return resolvedBefore(call, outcome)
@@ -189,7 +191,7 @@ export class Reader {
     const body = { ...place, name, status, step, fence, ...compensation, ...runOrigin(state) }
     return async () => {
       const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
-      const said = end?.type === 'RunCompleted' ? { output: end.data.output ?? null } : {}
+      const said = end?.type === 'RunCompleted' ? outputOf(end.data) : {}
       const failure = end?.type === 'RunFailed' ? { error: end.data.error as JsonObject } : {}
       return { kind: 'body', created: false, body: { ...body, ...said, ...failure } }
     }
@@ -228,6 +230,10 @@ export class Reader {
   }
 }
 
+function outputOf({ output = null, redacted }: EventBody<'RunCompleted'>): JsonObject {
+  return { output, ...(redacted && { outputRedacted: redacted as unknown as JsonObject }) }
+}
+
 async function collect(pages: AsyncIterable<readonly ReadRecord[]>): Promise<ReadRecord[]> {
   const records: ReadRecord[] = []
   for await (const page of pages) records.push(...page)
@@ -261,6 +267,12 @@ function isEqual(a: Json, b: Json | undefined): boolean {
 function resolvedBefore({ callId, status }: CallState, { resolved = null }: JsonObject): CommandResponse {
   const detail = 'this call was resolved before, in another way: a resolution is said once, and stands'
   return { kind: 'refusal', refusal: refusal('call-not-in-doubt', detail, { evidence: { callId, status, resolved } }) }
+}
+
+/** What was left out is nobody's result: whoever asks is told, and gets no marker in its place (RUN-98). */
+function resultRedacted({ callId, tool }: CallState, { resultRedacted: redacted = null }: JsonObject): CommandResponse {
+  const detail = `${tool} has run, and its result was left out of the record, at least in part: get it elsewhere`
+  return { kind: 'refusal', refusal: refusal('result-redacted', detail, { evidence: { callId, tool, redacted } }) }
 }
 
 function alreadySettled(call: CallState): CommandResponse {

@@ -2,10 +2,25 @@
 import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { lacks } from '../../../schemas/redacted-parts.ts'
+import type { Redacted } from '../../../schemas/redaction.ts'
 
 /** Result, error, doubt or resolution; empty where the event ends no call. */
 export function callOutcome(event: RecordedEvent): JsonObject {
-  return makeBy(OUTCOMES, event, undefined) ?? {}
+  const outcome = makeBy(OUTCOMES, event, undefined) ?? {}
+  const redacted = redactedOf(event)
+  return redacted === undefined ? outcome : { ...outcome, resultRedacted: redacted }
+}
+
+/** What the event lacks of what was sent. */
+function redactedOf({ data }: RecordedEvent): JsonObject | undefined {
+  return 'redacted' in data ? (data.redacted as JsonObject | undefined) : undefined
+}
+
+/** Whether some of the result itself was left out: of a call whose evidence or reason lacks something, the result is whole. */
+export function lacksResult({ result, resultRef, resultRedacted }: JsonObject): boolean {
+  if (result === undefined && resultRef === undefined) return false
+  return lacks(resultRedacted as unknown as Redacted | undefined, 'result')
 }
 
 type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>
@@ -22,7 +37,14 @@ const OUTCOMES = {
     'RunFailed',
     'RunCompensated',
   ),
-  ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
+  ...passOver(
+    'RedactionChanged',
+    'RunKeyDisclosed',
+    'ManifestRegistered',
+    'RequestRefused',
+    'EnvelopeAccepted',
+    'EnvelopeRejected',
+  ),
   ...passOver(
     'JudgementRecorded',
     'SnapshotTaken',
@@ -58,6 +80,7 @@ function unknown({ data }: OfType<'ToolCallInDoubt' | 'CompensationInDoubt'>): J
 /** The arguments of a claim, or what names them. */
 export function claimedArguments(event: RecordedEvent | undefined): JsonObject {
   if (event?.type !== 'ToolCallClaimed') return {}
-  const { args, argsRef } = event.data
-  return args === undefined ? { argsRef: argsRef as JsonObject } : { args }
+  const { args, argsRef, redacted } = event.data
+  const known = args === undefined ? { argsRef: argsRef as JsonObject } : { args }
+  return redacted === undefined ? known : { ...known, argsRedacted: redacted as unknown as JsonObject }
 }

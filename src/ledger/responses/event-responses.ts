@@ -23,7 +23,15 @@ export function responseOfEvents(events: readonly AnsweredEvent[], runId: string
 }
 
 const SAID = {
-  ...passOver('RunStarted', 'RunResumed', 'RunCompleted', 'RunFailed', 'RunCompensated', 'SnapshotTaken'),
+  ...passOver(
+    'RunStarted',
+    'RunResumed',
+    'RedactionChanged',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+    'SnapshotTaken',
+  ),
   ...passOver('EnvelopeRejected', 'RunRewound', 'ForkStarted', 'ForkJoined', 'ResultNotRecorded'),
   ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...passOver('WaitStarted', 'SignalPassedOver', 'WaitEnded'),
@@ -88,7 +96,7 @@ export function placeOf(main: AnsweredEvent, events: readonly AnsweredEvent[], r
 const CONSEQUENCES = {
   ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...eachOf(false, 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
+  ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'RedactionChanged'),
   /** Of a refused handoff; a rollback by hand is requested. */
   RunRewound: 'contradiction',
   ...eachOf(

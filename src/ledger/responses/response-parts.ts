@@ -25,3 +25,13 @@ export type CommandResponse =
       /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
       readonly restored?: { readonly revision: number; readonly body: JsonObject }
     }
+
+/** The answer, saying what the events lack of what was sent. */
+export function withRedacted(answer: CommandResponse, events: readonly AnsweredEvent[]): CommandResponse {
+  if (answer.kind !== 'body') return answer
+  for (const { data } of events) {
+    const redacted = 'redacted' in data ? (data.redacted as JsonObject | undefined) : undefined
+    if (redacted !== undefined) return { ...answer, body: { ...answer.body, redacted } }
+  }
+  return answer
+}

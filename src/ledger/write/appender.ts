@@ -18,11 +18,13 @@ import type { Outcome } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import type { Reader } from '../read/reader.ts'
 import { responseOfEvents } from '../responses/event-responses.ts'
-import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
+import { type AnsweredEvent, type CommandResponse, withRedacted } from '../responses/response-parts.ts'
 import { responseTo } from '../responses/responses.ts'
 import type { Stats } from '../stats.ts'
 import type { PendingCommand } from './decide.ts'
 import type { LeaseClock } from './lease-clock.ts'
+import { outcomeWithRead } from './outcome-with-read.ts'
+import { blindKeyOf } from './redaction.ts'
 import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
 import type { RunAggregates } from './run-aggregates.ts'
 import { appendTooLarge, notKnownWritten, refused, storeFull, storeUnavailable } from './write-refusals.ts'
@@ -93,7 +95,7 @@ export class Appender {
     // The state moves on while the disk works: the answer is made now.
     const answer: CommandResponse =
       inputs.instead === undefined
-        ? answerOf(run, events.map(answered), mark)
+        ? answerTo(pending, run, { events: events.map(answered), mark })
         : { kind: 'refusal', refusal: inputs.instead }
     const append = { stream: run.stream, expectedRevision, records }
     const sent: Sent = { append, revision: run.revision, answer }
@@ -112,6 +114,11 @@ export class Appender {
     const { idempotency } = pending.info
     if (idempotency === undefined || pending.requestId === undefined || pending.reusedKey === true) return undefined
     const { sealer } = this.#deps
+    // The run's key may be disclosed one day: what was left out is under one that never is.
+    if (pending.sent !== undefined) {
+      const { values } = blindKeyOf(sealer, run.tenant, run.stream)
+      return { id: pending.requestId, mac: requestMac(values, idempotency) }
+    }
     sealer.notBefore(run.head?.ringIndex)
     const { key } = sealer.current(run.tenant, run.stream)
     return { id: pending.requestId, mac: requestMac(key, idempotency, bodyTextOf(texts)) }
@@ -230,6 +237,16 @@ function answered({ header, data, digest }: SealedEvent): AnsweredEvent {
   return { type: header.type, data, header, digest } as unknown as AnsweredEvent & RecordedEvent
 }
 
+/** Says what was left out, where anything was: no other answer looks for it. */
+function answerTo(
+  { sent }: PendingCommand,
+  run: RunAggregate,
+  { events, mark }: { readonly events: readonly AnsweredEvent[]; readonly mark: RequestMark | undefined },
+): CommandResponse {
+  const answer = answerOf(run, events, mark)
+  return sent === undefined ? answer : withRedacted(answer, events)
+}
+
 /** What a repeat of the request will ask for, where only the run of this moment can say it, is remembered. */
 function answerOf(run: RunAggregate, events: readonly AnsweredEvent[], mark: RequestMark | undefined): CommandResponse {
   const alone = responseOfEvents(events, run.runId)
@@ -268,26 +285,4 @@ export function outcomeOf(
   else if (answer.plan === undefined && answer.signalAt === undefined)
     return { ok: true, created: answer.created, runId: run.runId, body: { ...answer.body }, ...of }
   return outcomeWithRead(reader, run, answer, of)
-}
-
-async function outcomeWithRead(
-  reader: Reader,
-  run: RunAggregate,
-  answer: CommandResponse,
-  of: { readonly revision: number; readonly replayed: boolean },
-): Promise<Outcome> {
-  if (answer.kind === 'body') {
-    const { created, plan, signalAt, body } = answer
-    const full = {
-      ...body,
-      ...(plan !== undefined && { plan: await reader.planDetails(run.stream, plan) }),
-      ...(signalAt !== undefined && { payload: await reader.payloadAt(run.stream, signalAt) }),
-    }
-    return { ok: true, created, runId: run.runId, body: full, ...of }
-  }
-  if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
-  const { revision, body } = answer.restored
-  const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }
-  const evidence = { ...answer.refusal.evidence, restored }
-  return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
 }

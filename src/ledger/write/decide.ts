@@ -2,6 +2,7 @@
 import { withSharedParts } from '../../../projections/merge.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { RedactionInForce } from '../../../schemas/redaction.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import { foreignWork } from '../../access/check-access.ts'
@@ -18,6 +19,7 @@ import { decideJoin } from '../../domain/join.ts'
 import { decideJudgement } from '../../domain/judgement.ts'
 import { decideManifest } from '../../domain/manifest.ts'
 import { type Paced, Pauses } from '../../domain/paced.ts'
+import type { Sent } from '../../domain/redaction/sent.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { decideRollback } from '../../domain/rewind.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
@@ -40,7 +42,8 @@ import type { RunAggregate } from './run-aggregate.ts'
 export interface PendingCommand {
   readonly caller: Caller
   readonly runId: string
-  readonly command: RunCommand
+  /** Without what the run's policy leaves out, once that is known. */
+  command: RunCommand
   readonly info: RequestInfo
   readonly requestId: string | undefined
   /** Contexts that were read for a rollback, by revision. */
@@ -49,6 +52,11 @@ export interface PendingCommand {
   events?: Map<number, AnsweredEvent>
   /** The large value that was stored for it, and what names it. */
   stored?: { readonly value: Json; readonly ref: ValueRef }
+  /** As it was sent, where rules of redaction are in force. */
+  asSent?: RunCommand
+  redactedBy?: RedactionInForce
+  /** What was left out of it, and what it was. */
+  sent?: Sent | undefined
   /** The idempotency key came with another request before. */
   reusedKey?: boolean
 }

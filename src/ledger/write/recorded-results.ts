@@ -49,6 +49,7 @@ export const NO_EVIDENCE = {
     'RunCompleted',
     'RunFailed',
     'RunCompensated',
+    'RedactionChanged',
     'RunKeyDisclosed',
   ),
   ...passOver('JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken'),

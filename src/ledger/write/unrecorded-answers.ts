@@ -8,10 +8,11 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
 import type { RecordedRequest } from '../read/reader.ts'
 import { responseOfEvents } from '../responses/event-responses.ts'
-import type { CommandResponse } from '../responses/response-parts.ts'
+import { type CommandResponse, withRedacted } from '../responses/response-parts.ts'
 import { responseTo } from '../responses/responses.ts'
 import { type Attempt, type OutcomeDeps, outcomeOf } from './appender.ts'
 import type { PendingCommand } from './decide.ts'
+import { blindKeyOf } from './redaction.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
 export interface UnrecordedDeps extends OutcomeDeps {
@@ -82,7 +83,13 @@ export class UnrecordedAnswers {
     const { idempotency } = pending.info
     if (request === undefined || idempotency === undefined) return 'again'
     const key = sealer.keyOf(request.kid, run.tenant, run.stream)
-    if (key === undefined || !sameText(request.mark.mac, requestMac(key, idempotency))) {
+    const isSame = (of: Parameters<typeof requestMac>[0]): boolean =>
+      sameText(request.mark.mac, requestMac(of, idempotency))
+    const isHidden = run.state?.policy.redaction !== undefined
+    if (
+      key === undefined ||
+      !(isSame(key) || (isHidden && isSame(blindKeyOf(sealer, run.tenant, run.stream).values)))
+    ) {
       pending.reusedKey = true
       return 'again'
     }
@@ -93,12 +100,14 @@ export class UnrecordedAnswers {
   /** Of the run only what the answer needs is read: often nothing. */
   async #answerAgain(run: RunAggregate, request: RecordedRequest, revision: number): Promise<CommandResponse> {
     const { events, lastRevision } = request
-    const known = responseOfEvents(events, run.runId) ?? run.answers.get(revision)
-    if (known !== undefined) return known
+    const alone = responseOfEvents(events, run.runId)
+    if (alone !== undefined) return withRedacted(alone, events)
+    const known = run.answers.get(revision)
+    if (known !== undefined) return withRedacted(known, events)
     const isLast = !run.dead && run.revision === lastRevision
     const state = (isLast ? run.state : undefined) ?? (await this.#deps.reader.stateAt(run.stream, lastRevision))
     const answer = responseTo(events, state)
     run.answers.add(revision, answer)
-    return answer
+    return withRedacted(answer, events)
   }
 }

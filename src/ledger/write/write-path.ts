@@ -18,18 +18,12 @@ import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import { AGAIN, type AppendDeps, Appender, type Attempt } from './appender.ts'
 import { decide, type PendingCommand, pendingCommand } from './decide.ts'
+import { decidedInOrder } from './in-order.ts'
 import { type LargeDeps, LargeValues } from './large-values.ts'
+import { decideRedacted, withCallKey } from './redaction.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 import { UnrecordedAnswers } from './unrecorded-answers.ts'
-import {
-  contended,
-  idempotencyInFlight,
-  keyReused,
-  loadRefusal,
-  notAttempted,
-  refused,
-  revisionConflict,
-} from './write-refusals.ts'
+import { contended, idempotencyInFlight, keyReused, loadRefusal, refused, revisionConflict } from './write-refusals.ts'
 
 /** A decision that meets other writers is made again this often before the caller is asked to. */
 const DECIDE_AGAIN_MAX = 8
@@ -66,13 +60,13 @@ export class WritePath {
 
   async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
     const pending = pendingCommand(caller, runId, { command, info })
-    if (pending.requestId === undefined) return this.#untilSettled(pending)
+    if (pending.requestId === undefined) return this.#settled(pending)
 
     const inFlight = `${caller.tenant}\n${runId}\n${pending.requestId}`
     if (this.#inFlight.has(inFlight)) return refused(idempotencyInFlight())
     this.#inFlight.add(inFlight)
     try {
-      return await this.#untilSettled(pending)
+      return await this.#settled(pending)
     } finally {
       this.#inFlight.delete(inFlight)
     }
@@ -85,47 +79,16 @@ export class WritePath {
     items: readonly { readonly command: RunCommand; readonly info: RequestInfo }[],
   ): Promise<Outcome[]> {
     const jobs = items.map((item) => pendingCommand(caller, runId, item))
-    const outcomes: Outcome[] = []
-    let envelopeRefused = false
-    while (outcomes.length < jobs.length) {
-      const rest = jobs.slice(outcomes.length)
-      const tries = await this.#tryAhead(rest, envelopeRefused)
-      for (const [index, pending] of rest.slice(0, tries.length).entries()) {
-        const envelope = pending.command.kind === 'envelope'
-        const tried = await this.#orRefusal(tries[index]?.settled ?? AGAIN.settled)
-        const outcome: Outcome = tried === 'again' ? await this.#inTurn(pending, envelope && envelopeRefused) : tried
-        envelopeRefused ||= envelope && !outcome.ok
-        outcomes.push(outcome)
-      }
-    }
-    return outcomes
-  }
-
-  #inTurn(pending: PendingCommand, skipped: boolean): Outcome | Promise<Outcome> {
-    return skipped ? refused(notAttempted()) : this.#untilSettled(pending)
-  }
-
-  /** Decides as many as can be decided now. After a refused envelope the later ones are left for whoever knows how that came out. */
-  async #tryAhead(jobs: readonly PendingCommand[], envelopeRefused: boolean): Promise<Attempt[]> {
-    const [first] = jobs
-    const run = first === undefined ? undefined : await this.#load(first)
-    if (run === undefined || 'refusal' in run) return [AGAIN]
-    const tries: Attempt[] = []
-    let refusedOne = envelopeRefused
-    for (const pending of jobs) {
-      const turn = this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0)
-      // Meanwhile the run may have been dropped: then this item is left for the next look at it.
-      if (turn !== undefined) await turn
-      while (run.hot.paused !== undefined) await run.hot.paused
-      const skipped = refusedOne && pending.command.kind === 'envelope'
-      const attempt = skipped ? AGAIN : await this.#try(run.hot, pending)
-      // Looked at in order, later: one that fails meanwhile is not unhandled.
-      attempt.settled.catch(() => undefined)
-      tries.push(attempt)
-      if (pending.command.kind === 'envelope' && attempt.refusedNow) refusedOne = true
-      if (attempt.undecided === true && !skipped) break
-    }
-    return tries
+    return decidedInOrder(jobs, {
+      load: (pending) => this.#load(pending),
+      pass: (pending) => this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0),
+      attempt: (run, pending) => this.#try(run, pending),
+      answered: async (pending, settled) => {
+        const tried = await this.#orRefusal(settled)
+        return tried === 'again' ? tried : this.#withCallKey(pending, tried)
+      },
+      settled: (pending) => this.#settled(pending),
+    })
   }
 
   async #untilSettled(pending: PendingCommand): Promise<Outcome> {
@@ -147,6 +110,17 @@ export class WritePath {
       if (outcome !== 'again') return outcome
     }
     return refused(contended())
+  }
+
+  async #settled(pending: PendingCommand): Promise<Outcome> {
+    return this.#withCallKey(pending, await this.#untilSettled(pending))
+  }
+
+  #withCallKey({ caller, command }: PendingCommand, outcome: Outcome): Outcome {
+    if (command.kind !== 'start' || !outcome.ok) return outcome
+    const run = this.#deps.runs.get(caller.tenant, outcome.runId)
+    if (run instanceof Promise || run.state?.policy.redaction === undefined) return outcome
+    return withCallKey(this.#deps.sealer, run, outcome)
   }
 
   async #load(pending: PendingCommand): Promise<{ hot: RunAggregate } | { refusal: Refusal }> {
@@ -213,6 +187,14 @@ export class WritePath {
   }
 
   *#decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
+    const tenant = this.#deps.tenantPolicy?.(run.tenant)
+    const asIs = (): Paced<Decision> => this.#decideAsIs(run, pending, texts)
+    // Most runs are asked no more than this.
+    if ((tenant?.redaction ?? run.state?.policy.redaction ?? declaredRules(pending)) === undefined) return yield* asIs()
+    return yield* decideRedacted({ run, pending, tenant, sealer: this.#deps.sealer }, asIs)
+  }
+
+  *#decideAsIs(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
     const env = this.#env(run, pending, texts)
     const decision =
       pending.reusedKey === true && run.state !== undefined
@@ -235,6 +217,7 @@ export class WritePath {
       headDigest: run.head?.digest,
       digestOf: digestsBy(texts),
       sizeOf: texts.sizeOf,
+      sent: pending.sent,
     }
   }
 
@@ -284,6 +267,10 @@ export class WritePath {
       ? this.#large.placed(run, pending, { decision: decided, texts }, append)
       : append(decided)
   }
+}
+
+function declaredRules({ command }: PendingCommand): unknown {
+  return command.kind === 'start' && typeof command.body.policy === 'object' ? command.body.policy.redaction : undefined
 }
 
 /** Its arguments or its result may be large. */

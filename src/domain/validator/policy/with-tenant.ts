@@ -1,6 +1,7 @@
 /** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
 import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { joinedRules } from '../../redaction/joined-rules.ts'
 import { type Refusal, refusal } from '../../refusal.ts'
 import { stricter } from './stricter.ts'
 
@@ -39,9 +40,14 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
     free: common(run.free, tenant.free),
+    redaction: joinedOrNone(run.redaction, tenant.redaction),
   }
   const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))
   return { ...named, ...stricter(run, tenant) }
+}
+
+function joinedOrNone(run: PolicyObject['redaction'], tenant: PolicyObject['redaction']): PolicyObject['redaction'] {
+  return run === undefined && tenant === undefined ? undefined : [...joinedRules(run, tenant)]
 }
 
 type Keys = readonly string[] | undefined

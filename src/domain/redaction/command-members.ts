@@ -1,0 +1,95 @@
+/** @module Which members of a command's body are values of its caller, which can be left out, and which are names, by which things are found. */
+import type { Command } from '../../../schemas/commands.ts'
+
+export interface ValueMember {
+  /** Path in the body; `*` is each member of a list. */
+  readonly path: readonly string[]
+  /** `object`: it stays one, whatever its place says; `text`: it stays one of at most `maxChars`. */
+  readonly form: 'any' | 'object' | 'text'
+  readonly maxChars?: number
+  /** Where the event has it, where that is somewhere else. */
+  readonly as?: readonly string[]
+}
+
+export interface Members {
+  readonly values: readonly ValueMember[]
+  /** Members whose texts, however deep, are names. */
+  readonly names: readonly string[]
+}
+
+const any = (name: string): ValueMember => ({ path: [name], form: 'any' })
+const object = (name: string): ValueMember => ({ path: [name], form: 'object' })
+const text = (path: string, maxChars: number, as?: string): ValueMember => ({
+  path: path.split('/'),
+  form: 'text',
+  maxChars,
+  ...(as !== undefined && { as: as.split('/') }),
+})
+
+/** As in the schemas of the requests. */
+const REASON_MAX = 4096
+const SHORT_REASON_MAX = 1024
+const MESSAGE_MAX = 16_384
+const NAME_MAX = 256
+const FINDING_MAX = 2048
+
+const failure = (name: string): ValueMember[] => [
+  text(`${name}/message`, MESSAGE_MAX, 'error/message'),
+  text(`${name}/code`, NAME_MAX, 'error/code'),
+  { path: [name, 'details'], form: 'any', as: ['error', 'details'] },
+]
+const SUPERSEDES = [text('supersedes/*/reason', REASON_MAX), text('supersedes/*/path', REASON_MAX)]
+const PLACE = ['scope', 'group', 'agent']
+const NONE: Members = { values: [], names: PLACE }
+
+export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
+  start: { values: [any('input')], names: ['id', 'name', 'tags'] },
+  envelope: { values: [object('payload'), object('add'), ...SUPERSEDES], names: PLACE },
+  judgement: {
+    values: [
+      text('reason', SHORT_REASON_MAX),
+      text('findings/*/message', FINDING_MAX),
+      text('findings/*/path', REASON_MAX),
+    ],
+    names: ['judge', 'model'],
+  },
+  rollback: { values: [text('reason', REASON_MAX)], names: PLACE },
+  manifest: { values: [], names: [...PLACE, 'reads', 'writes', 'task', 'schema', 'policy'] },
+  claim: { values: [any('args')], names: [...PLACE, 'tool', 'key', 'compensate', 'approve'] },
+  settle: {
+    values: [
+      any('result'),
+      ...failure('error'),
+      text('unknown/reason', SHORT_REASON_MAX, 'reason'),
+      text('unrecorded/reason', SHORT_REASON_MAX),
+    ],
+    names: [],
+  },
+  renew: NONE,
+  resolve: { values: [any('result'), any('evidence')], names: [] },
+  grant: { values: [text('comment', REASON_MAX)], names: [] },
+  deny: { values: [text('comment', REASON_MAX)], names: [] },
+  withdraw: { values: [text('comment', REASON_MAX)], names: [] },
+  wait: { values: [], names: [...PLACE, 'name', 'schema'] },
+  signal: { values: [any('payload')], names: [] },
+  compensate: { values: [text('reason', REASON_MAX)], names: PLACE },
+  reserve: { values: [], names: [...PLACE, 'provider', 'model'] },
+  'settle-reservation': NONE,
+  release: { values: [text('reason', SHORT_REASON_MAX)], names: [] },
+  usage: NONE,
+  fork: { values: [], names: [...PLACE, 'branches'] },
+  branch: {
+    values: [
+      { ...object('output'), as: ['payload'] },
+      object('add'),
+      ...failure('error'),
+      ...failure('refused'),
+      text('aborted/reason', SHORT_REASON_MAX, 'error/message'),
+      ...SUPERSEDES,
+    ],
+    names: [...PLACE, 'branch'],
+  },
+  join: NONE,
+  complete: { values: [any('output')], names: [] },
+  fail: { values: failure('error'), names: [] },
+}

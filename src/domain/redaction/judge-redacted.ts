@@ -1,0 +1,76 @@
+/** @module The verdict on a handoff of which something was left out: what cannot be compared is named, and nothing is taken for proven (JUD-37). */
+import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
+import { isEqual, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
+import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
+import type { Verdict } from '../validator/validate.ts'
+import type { LeftOut } from './redact-value.ts'
+
+/** Places that are named one by one. */
+const NAMED_MAX = 20
+
+interface Judged {
+  /** What is established. */
+  readonly context: JsonObject
+  /** As it was sent. */
+  readonly payload: JsonObject
+  readonly leftOut: readonly LeftOut[]
+}
+
+export function withRedacted(verdict: Verdict, { context, payload, leftOut }: Judged): Verdict {
+  const places = placesOf(leftOut)
+  const findings: Finding[] = []
+  for (const finding of verdict.findings) findings.push(judged(finding, places.get(finding.path), { context, payload }))
+  const named = [...places]
+    .filter(([at, rule]) => isMarked(placeIn(context, at), rule))
+    .map(([at, rule]) => notCompared(at, rule))
+  const all = [...findings, ...named.slice(0, NAMED_MAX)].slice(0, FINDINGS_MAX)
+  const isWhole = verdict.findingsTotal === verdict.findings.length
+  const refused = verdict.verdict === 'reject' && !(isWhole && findings.every(({ severity }) => severity !== 'error'))
+  return {
+    ...verdict,
+    verdict: refused ? 'reject' : 'accept',
+    findings: all,
+    findingsTotal: verdict.findingsTotal + named.length,
+  }
+}
+
+/** By their pointers in the context; a member that went with its name has none. */
+function placesOf(leftOut: readonly LeftOut[]): ReadonlyMap<string, string> {
+  const root = '/payload'
+  const inPayload = leftOut.filter(({ at, member }) => at.startsWith(`${root}/`) && member !== true)
+  return new Map(inPayload.map(({ at, rule }) => [at.slice(root.length), rule]))
+}
+
+/** What stands in the record as it was sent now is no contradiction: only the record no longer says it. */
+function judged(
+  finding: Finding,
+  rule: string | undefined,
+  { context, payload }: { readonly context: JsonObject; readonly payload: JsonObject },
+): Finding {
+  if (rule === undefined) return finding
+  const { path } = finding
+  const established = placeIn(context, path)
+  const sent = placeIn(payload, path)
+  const isSame = established !== undefined && sent !== undefined && isEqual(established, sent)
+  const { before: _, after: __, supersede: ___, ...rest } = finding
+  if (!isSame)
+    return { ...rest, message: `another value was established; the one that was sent is left out by the rule ${rule}` }
+  const message = `the same as what was established, and left out from here on by the rule ${rule}`
+  return { ...rest, rule: 'redacted', severity: 'info', message }
+}
+
+function notCompared(path: string, rule: string): Finding {
+  const message = `left out by the rule ${rule}, here and where it was established: whether it is the same value cannot be judged`
+  return { rule: 'redacted', severity: 'warning', path, message }
+}
+
+function placeIn(document: JsonObject, pointer: string): Json | undefined {
+  const tokens = parsePointer(pointer)
+  return tokens === undefined ? undefined : valueAt(document, tokens)
+}
+
+/** Markers with a digest say by themselves whether they are equal. */
+function isMarked(value: Json | undefined, rule: string): boolean {
+  return typeof value === 'string' && value.includes(`${MARKER_BEGINS}${rule}]`)
+}

@@ -1,0 +1,180 @@
+/** @module A command under the rules of redaction, before anything is decided on it: what is behind this knows only what will be sealed. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject } from '../../../schemas/json.ts'
+import type { RedactionInForce } from '../../../schemas/redaction.ts'
+import { type Work, WorkExhausted } from '../json-schema/work.ts'
+import { type Paced, Pauses } from '../paced.ts'
+import { type Refusal, refusal } from '../refusal.ts'
+import type { RunCommand } from '../run-command.ts'
+import { COMMAND_MEMBERS, type Members, type ValueMember } from './command-members.ts'
+import { compileRules, searches } from './compile-rules.ts'
+import { type Blind, markerOf, TextTooLong } from './redact-text.ts'
+import {
+  below,
+  type Here,
+  type LeftOut,
+  type Redaction,
+  redactMembers,
+  redactValue,
+  rootOf,
+  TooMuchLeftOut,
+} from './redact-value.ts'
+
+/** What one body may take: some 20 ns a step. */
+export const REDACTION_STEPS_MAX = 20_000_000
+
+export interface RedactionEnv {
+  readonly blind: Blind
+  readonly textOf: (value: Json) => string
+}
+
+export type RedactedCommand =
+  /** The same command where nothing was left out. */
+  | { readonly ok: true; readonly command: RunCommand; readonly leftOut: readonly LeftOut[] }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** Members of the ledger's own commands: they hold nothing that a caller passed. */
+const OWN: Members = { values: [], names: [] }
+
+/** Refused where a name holds what a rule finds, where a signed handoff does, and where looking takes more than one body may. */
+export function* redactCommand(
+  command: RunCommand,
+  declared: RedactionInForce,
+  env: RedactionEnv,
+): Paced<RedactedCommand> {
+  const redaction = redactionBy(declared, env)
+  if ('refusal' in redaction) return { ok: false, refusal: redaction.refusal }
+  const members = (COMMAND_MEMBERS as Readonly<Record<string, Members>>)[command.kind] ?? OWN
+  const body = 'body' in command ? (command.body as unknown as JsonObject) : {}
+  try {
+    const fault = yield* nameFault(namesIn(command, body, members), redaction)
+    if (fault !== undefined) return { ok: false, refusal: fault }
+    const now = yield* redactBody(body, members.values, redaction)
+    const { leftOut } = redaction
+    if (now === body) return { ok: true, command, leftOut }
+    if (typeof body.signature === 'string') return { ok: false, refusal: signedFault(leftOut) }
+    return { ok: true, command: { ...command, body: now } as unknown as RunCommand, leftOut }
+  } catch (error) {
+    return { ok: false, refusal: tooMuch(error) }
+  }
+}
+
+/** Texts that were made of what was recorded before, under the rules that are in force now. */
+export function* redactRecorded(value: Json, declared: RedactionInForce, env: RedactionEnv): Paced<Json> {
+  const redaction = redactionBy(declared, env)
+  if ('refusal' in redaction) return value
+  const searching = redaction.rules.filter(searches)
+  return yield* redactValue(value, { ...rootOf(redaction), towards: [], searching }, redaction)
+}
+
+function redactionBy(declared: RedactionInForce, env: RedactionEnv): Redaction | { readonly refusal: Refusal } {
+  const compiled = compileRules(declared)
+  if (!compiled.ok) return { refusal: patternFault(compiled) }
+  const work: Work = { stepsLeft: REDACTION_STEPS_MAX }
+  const names = new Set(declared.map(({ name }) => name))
+  return { rules: compiled.rules, names, ...env, work, pauses: new Pauses(), leftOut: [] }
+}
+
+/** Refused where a pattern is none that is taken. */
+export function patternFault({ index, message }: { readonly index: number; readonly message: string }): Refusal {
+  const pointer = `/policy/redaction/${index}/pattern`
+  return refusal('policy-invalid', message, { pointer, evidence: { errors: [{ pointer, message }] } })
+}
+
+function* redactBody(body: JsonObject, values: readonly ValueMember[], redaction: Redaction): Paced<JsonObject> {
+  let now = body
+  for (const member of values) now = yield* redactMember(now, { member, depth: 0, at: [] }, redaction)
+  return now
+}
+
+interface Way {
+  readonly member: ValueMember
+  readonly depth: number
+  /** Where the event has what stands here. */
+  readonly at: readonly string[]
+}
+
+function* redactMember(body: JsonObject, { member, depth, at }: Way, redaction: Redaction): Paced<JsonObject> {
+  const { path, as } = member
+  const name = path[depth] as string
+  const value = body[name]
+  if (value === undefined) return body
+  const place = [...at, name]
+  if (depth === path.length - 1) {
+    const now = yield* redactLeaf(value, { member, here: hereAt(as ?? place, redaction) }, redaction)
+    return now === value ? body : { ...body, [name]: now }
+  }
+  if (path[depth + 1] === '*' && Array.isArray(value)) {
+    let list: Json[] = value
+    for (const [i, each] of value.entries()) {
+      if (!isJsonObject(each)) continue
+      const now = yield* redactMember(each, { member, depth: depth + 2, at: [...place, String(i)] }, redaction)
+      if (now !== each) list = list.with(i, now)
+    }
+    return list === value ? body : { ...body, [name]: list }
+  }
+  if (!isJsonObject(value)) return body
+  const now = yield* redactMember(value, { member, depth: depth + 1, at: place }, redaction)
+  return now === value ? body : { ...body, [name]: now }
+}
+
+function hereAt(path: readonly string[], redaction: Redaction): Here {
+  return path.reduce((here, token) => below(here, token, redaction), rootOf(redaction))
+}
+
+function* redactLeaf(
+  value: Json,
+  { member, here }: { readonly member: ValueMember; readonly here: Here },
+  redaction: Redaction,
+): Paced<Json> {
+  if (member.form === 'object' && isJsonObject(value)) return yield* redactMembers(value, here, redaction)
+  const now = yield* redactValue(value, here, redaction)
+  const { maxChars } = member
+  if (now === value || maxChars === undefined || typeof now !== 'string' || now.length <= maxChars) return now
+  // It grew past what an event holds: the text goes whole.
+  const rule = redaction.rules.find(({ name }) => name === redaction.leftOut.at(-1)?.rule)
+  return rule === undefined ? now.slice(0, maxChars) : markerOf(rule, redaction.textOf(value), redaction.blind)
+}
+
+function* namesIn(command: RunCommand, body: JsonObject, { names }: Members): Generator<[string, Json]> {
+  if (command.kind === 'signal') yield ['/name', command.name]
+  for (const name of names) {
+    const value = body[name]
+    // Digests that a runtime made: what they are of is a value, and left out as such.
+    if (value !== undefined && !(typeof value === 'string' && value.startsWith('sha256:'))) yield [`/${name}`, value]
+  }
+}
+
+function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Paced<Refusal | undefined> {
+  const here = { ...rootOf(redaction), towards: [] }
+  for (const [pointer, value] of names) {
+    yield* redactValue(value, here, redaction)
+    const found = redaction.leftOut.at(-1)
+    if (found === undefined) continue
+    return refusal(
+      'redacted-name',
+      `what the rule ${found.rule} leaves out stands in a name, and names are never left out: use another one`,
+      { pointer, evidence: { rule: found.rule } },
+    )
+  }
+  return undefined
+}
+
+/** A signature over it would let anybody try what was left out. */
+function signedFault(leftOut: readonly LeftOut[]): Refusal {
+  const { at: pointer, rule } = leftOut[0] ?? { at: '', rule: '' }
+  return refusal(
+    'redacted-signed',
+    `a signed handoff holds what the rule ${rule} leaves out: leave it out, and sign what is left`,
+    { pointer, evidence: { rule } },
+  )
+}
+
+function tooMuch(error: unknown): Refusal {
+  const isKnown = error instanceof WorkExhausted || error instanceof TextTooLong || error instanceof TooMuchLeftOut
+  if (!isKnown) throw error
+  return refusal(
+    'redaction-too-large',
+    'looking for what the policy leaves out takes more work than one request may: hand over less, in shorter texts, or where it is kept',
+  )
+}

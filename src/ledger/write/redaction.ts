@@ -1,0 +1,185 @@
+/** @module Redaction on the way of a command: which rules are in force, what they leave out of it, and what the events say of that (RUN-94 to RUN-99). */
+import type { Command } from '../../../schemas/commands.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
+import type { PolicyObject } from '../../../schemas/policy.ts'
+import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
+import {
+  REDACTED_LISTED_MAX,
+  REDACTED_POINTER_MAX_CHARS,
+  REDACTION_RULES_IN_FORCE_MAX,
+  type Redacted,
+  type RedactionInForce,
+} from '../../../schemas/redaction.ts'
+import { type Decision, type Draft, refuse } from '../../domain/decision.ts'
+import type { Paced } from '../../domain/paced.ts'
+import { compileRules } from '../../domain/redaction/compile-rules.ts'
+import { joinedRules } from '../../domain/redaction/joined-rules.ts'
+import { patternFault, redactCommand, redactRecorded } from '../../domain/redaction/redact-command.ts'
+import type { LeftOut } from '../../domain/redaction/redact-value.ts'
+import type { Sent } from '../../domain/redaction/sent.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { type BlindKey, blindCallKey, blindValue, deriveBlindKey } from '../../signing/blind.ts'
+import { canonicalJson } from '../../signing/canonical-json.ts'
+import { jsonDigest } from '../../signing/digests.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { Outcome } from '../ledger.ts'
+import type { PendingCommand } from './decide.ts'
+import type { RunAggregate } from './run-aggregate.ts'
+
+interface InForce {
+  readonly rules: RedactionInForce
+  /** They are not the ones that are on record: the next event of the run says so. */
+  readonly isNew: boolean
+}
+
+const NO_RULES: RedactionInForce = []
+const joined = new WeakMap<RedactionInForce, WeakMap<RedactionInForce, InForce>>()
+
+interface Redacting {
+  readonly run: RunAggregate
+  readonly pending: PendingCommand
+  /** What the operator declares now. */
+  readonly tenant: PolicyObject | undefined
+  readonly sealer: Sealer
+}
+
+/** Leaves out of the command what the rules say, has it decided, and lets the events say so. */
+export function* decideRedacted(redacting: Redacting, decide: () => Paced<Decision>): Paced<Decision> {
+  const { run, pending, tenant, sealer } = redacting
+  const inForce = rulesInForce(run.state?.policy.redaction, tenant, pending)
+  const key = blindKeyOf(sealer, run.tenant, run.stream)
+  const fault = yield* leaveOut(pending, inForce.rules, key)
+  if (fault !== undefined) return refuse(fault)
+  // A run says what is in force when it starts.
+  const isNew = run.state !== undefined && inForce.isNew
+  return yield* saidOf(yield* decide(), { rules: inForce.rules, isNew }, { sent: pending.sent, key })
+}
+
+/** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */
+export function withCallKey(sealer: Sealer, run: RunAggregate, outcome: Extract<Outcome, { ok: true }>): Outcome {
+  const { calls } = blindKeyOf(sealer, run.tenant, run.stream)
+  return { ...outcome, body: { ...outcome.body, callKey: Buffer.from(calls).toString('base64url') } }
+}
+
+function rulesInForce(
+  recorded: RedactionInForce | undefined,
+  tenant: PolicyObject | undefined,
+  { command }: PendingCommand,
+): InForce {
+  const policy = command.kind === 'start' ? command.body.policy : undefined
+  const own = recorded ?? (typeof policy === 'object' ? policy.redaction : undefined)
+  const ofTenant = tenant?.redaction
+  const before = joined.get(own ?? NO_RULES)?.get(ofTenant ?? NO_RULES)
+  if (before !== undefined) return before
+  const together = unionOf(own, ofTenant)
+  const isNew = textOf(together) !== textOf(own ?? NO_RULES)
+  const found: InForce = { rules: isNew || own === undefined ? together : own, isNew }
+  const byTenant = joined.get(own ?? NO_RULES) ?? new WeakMap<RedactionInForce, InForce>()
+  joined.set(own ?? NO_RULES, byTenant.set(ofTenant ?? NO_RULES, found))
+  return found
+}
+
+const textOf = (rules: RedactionInForce): string => canonicalJson(rules as unknown as Json)
+
+/** A rule that was in force stays so; where they become too many, those that nobody declares any more go first. */
+function unionOf(own: RedactionInForce | undefined, tenant: RedactionInForce | undefined): RedactionInForce {
+  const all = joinedRules(own, tenant)
+  if (all.length <= REDACTION_RULES_IN_FORCE_MAX) return all
+  return joinedRules(tenant, own).slice(0, REDACTION_RULES_IN_FORCE_MAX)
+}
+
+/** Why a policy's patterns cannot be used; undefined where they can. */
+export function redactionFault({ redaction = [] }: PolicyObject): Refusal | undefined {
+  const compiled = compileRules(redaction)
+  return compiled.ok ? undefined : patternFault(compiled)
+}
+
+/** Leaves out of the command what the rules say. The command that was sent stays with it for as long as it is under way, and no longer. */
+function* leaveOut(pending: PendingCommand, rules: RedactionInForce, key: BlindKey): Paced<Refusal | undefined> {
+  // Decided again, it is the same value that was stored for it.
+  if (pending.redactedBy === rules) return undefined
+  pending.asSent ??= pending.command
+  const command = pending.asSent
+  const env = { blind: (text: string) => blindValue(key.values, text), textOf: canonicalJson }
+  const redacted = yield* redactCommand(command, rules, env)
+  if (!redacted.ok) return redacted.refusal
+  pending.redactedBy = rules
+  pending.command = redacted.command
+  pending.sent =
+    redacted.leftOut.length === 0
+      ? undefined
+      : {
+          command: command as Command,
+          leftOut: redacted.leftOut,
+          rules,
+          blind: (digest) => blindValue(key.values, digest),
+          blindKey: (callKey) => blindCallKey(key.calls, callKey),
+        }
+  return undefined
+}
+
+export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): BlindKey {
+  const [oldest] = ring.keys
+  if (oldest === undefined) throw new TypeError('the key ring is empty')
+  return deriveBlindKey(oldest.secret, tenant, stream)
+}
+
+/** The decision, its events saying what they lack; before them, once, which rules are in force from here on. */
+function* saidOf(
+  decision: Decision,
+  { rules, isNew }: InForce,
+  of: { sent: Sent | undefined; key: BlindKey },
+): Paced<Decision> {
+  const policy = jsonDigest(rules as unknown as Json)
+  const before: Draft[] = isNew ? [{ type: 'RedactionChanged', data: { v: 1, rules, policy } }] : []
+  const said = function* (drafts: readonly Draft[]): Paced<Draft[]> {
+    const marked: Draft[] = []
+    for (const draft of drafts) marked.push(yield* markedDraft(draft, { policy, rules, ...of }))
+    return marked
+  }
+  if (decision.kind === 'append') return { kind: 'append', drafts: [...before, ...(yield* said(decision.drafts))] }
+  if (decision.kind !== 'refuse' || (decision.record === undefined && decision.before === undefined)) return decision
+  const { refusal, record } = decision
+  const first = [...before, ...(yield* said(decision.before ?? []))]
+  const [last] = record === undefined ? [] : yield* said([record])
+  return {
+    kind: 'refuse',
+    refusal,
+    ...(last !== undefined && { record: last }),
+    ...(first.length > 0 && { before: first }),
+  }
+}
+
+interface Marking {
+  readonly policy: string
+  readonly rules: RedactionInForce
+  readonly sent: Sent | undefined
+  readonly key: BlindKey
+}
+
+function* markedDraft(draft: Draft, { policy, rules, sent, key }: Marking): Paced<Draft> {
+  let data = draft.data as unknown as { readonly [member: string]: Json }
+  if (data.findings !== undefined) {
+    const env = { blind: (text: string) => blindValue(key.values, text), textOf: canonicalJson }
+    const findings = yield* redactRecorded(data.findings, rules, env)
+    if (findings !== data.findings) data = { ...data, findings }
+  }
+  if (sent?.leftOut.some((each) => isIn(data, each))) {
+    data = { ...data, redacted: redactedOf(sent.leftOut, policy) as unknown as Json }
+  }
+  return data === (draft.data as unknown) ? draft : ({ type: draft.type, data } as unknown as Draft)
+}
+
+function isIn(data: { readonly [member: string]: Json }, { at, member }: LeftOut): boolean {
+  if (at.length > 4 * REDACTED_POINTER_MAX_CHARS) return Object.hasOwn(data, parsePointer(at)?.[0] ?? '')
+  const value = valueAt(data, parsePointer(at) ?? [])
+  return member === true ? value !== undefined : typeof value === 'string' && value.includes(MARKER_BEGINS)
+}
+
+function redactedOf(leftOut: readonly LeftOut[], policy: string): Redacted {
+  const counts: Record<string, number> = {}
+  for (const { rule } of leftOut) counts[rule] = (counts[rule] ?? 0) + 1
+  const values = leftOut.filter(({ at }) => at.length <= REDACTED_POINTER_MAX_CHARS).slice(0, REDACTED_LISTED_MAX)
+  return { policy, counts, values }
+}
