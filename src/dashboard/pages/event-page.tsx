@@ -11,6 +11,7 @@ import { Crumbs } from '../parts/crumbs.tsx'
 import { Actor, Data, Time } from '../parts/data.tsx'
 import { Remarks } from '../parts/findings.tsx'
 import { JsonView } from '../parts/json-view.tsx'
+import { LeftOut } from '../parts/left-out.tsx'
 import { ProofPanel } from '../parts/proof-panel.tsx'
 import { eventPath, refusalPath } from '../paths.ts'
 import { readEvent } from '../read-event.ts'
@@ -78,6 +79,7 @@ function EventBody({ view: { run, caller, deps }, event, tools, faults, last }: 
           <p class="muted">
             {header.type}, event {header.revision} of {run}
           </p>
+          <LeftOut redacted={data.redacted} />
         </div>
         <nav class="pager" aria-label="Neighbouring events">
           {header.revision > 0 && <a href={eventPath(run, header.revision - 1)}>Event {header.revision - 1}</a>}
