@@ -6,7 +6,14 @@ import { painter } from './terminal.ts'
 /** Rows are looked at in portions, so that a table of millions begins at once. */
 const PORTION_ROWS = 200
 const COLUMNS_DEFAULT = 100
-const CELL_MIN = 4
+/** Less of a text says nothing. */
+const CELL_MIN = 8
+/** Of the first column of names: a UUID whole, or the beginning of a longer one. Of the others, the beginning. */
+const UUID_CHARS = 36
+const NAME_MIN = 20
+const MORE_NAMES_MIN = 12
+/** Of the heading of numbers. */
+const HEADING_MIN = 6
 const GAP = '  '
 
 export interface Output {
@@ -81,18 +88,25 @@ export function lineOf(cells: readonly string[], widths: readonly number[]): str
 }
 
 /** Columns that say little once they are cut: they give way after the others. */
-const NAMES: ReadonlySet<string> = new Set(['leaf', 'run', 'runId', 'revision', 'query', 'key', 'kind'])
+const NAMES: ReadonlySet<string> = new Set(['run', 'runId', 'query', 'key', 'kind', 'kid', 'status'])
 const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
 
-/** What gives way first where a table is too wide. A date is never cut: half of one reads as another. */
-const RANKS = ['text', 'name', 'date'] as const
+const NUMBER = /^-?[\d,.]+$/
+
+/** What gives way first where a table is too wide. A date or a number is never cut, but for its heading: half of one reads as another. */
+const RANKS = ['text', 'name', 'whole'] as const
+type Rank = (typeof RANKS)[number]
+
+function rankOf(name: string, cells: readonly string[]): Rank {
+  const filled = cells.filter((cell) => cell !== '')
+  if (filled.some((cell) => DATE.test(cell)) || filled.every((cell) => NUMBER.test(cell))) return 'whole'
+  return NAMES.has(name) ? 'name' : 'text'
+}
 
 /** What each column needs, and where that is too much, less of the widest ones. 0: left out, as nobody fills it or there is no room for it. */
 export function widthsOf(columns: readonly string[], rows: readonly JsonObject[], total: number): readonly number[] {
   const cells = columns.map((name) => rows.map((row) => cellText(row[name])))
-  const ranks = columns.map((name, at) =>
-    cells[at]?.some((cell) => DATE.test(cell)) ? 'date' : NAMES.has(name) ? 'name' : 'text',
-  )
+  const ranks = columns.map((name, at) => rankOf(name, cells[at] ?? []))
   const widths = columns.map((name, at) => {
     const widest = Math.max(0, ...(cells[at] ?? []).map(widthOf))
     return widest === 0 ? 0 : Math.max(widest, name.length)
@@ -101,22 +115,36 @@ export function widthsOf(columns: readonly string[], rows: readonly JsonObject[]
     const shown = each.filter((width) => width > 0)
     return shown.reduce((sum, width) => sum + width, GAP.length * (shown.length - 1)) - total
   }
-  const least = widths.map((width, at) => (ranks[at] === 'text' ? Math.min(width, CELL_MIN) : width))
-  for (let at = columns.length - 1; at > 0 && over(least) > 0; at -= 1)
-    if (ranks[at] === 'text') widths[at] = least[at] = 0
-  for (const rank of RANKS.slice(0, -1)) shrink(widths, { over, isOf: (at) => ranks[at] === rank })
+  const firstName = ranks.indexOf('name')
+  const leastOf = (at: number): number => {
+    const widest = Math.max(0, ...(cells[at] ?? []).map(widthOf))
+    if (ranks[at] === 'whole') return Math.max(widest, Math.min(HEADING_MIN, columns[at]?.length ?? 0))
+    if (ranks[at] === 'text') return CELL_MIN
+    if (at !== firstName) return MORE_NAMES_MIN
+    return widest <= UUID_CHARS ? widest : NAME_MIN
+  }
+  const least = widths.map((width, at) => Math.min(width, leastOf(at)))
+  // Texts at the end go first; where dates and numbers alone are too wide, the last of them go as well, but for one date.
+  const firstDate = cells.findIndex((column) => column.some((cell) => DATE.test(cell)))
+  for (const isToGo of [(at: number) => ranks[at] === 'text', (at: number) => at !== firstDate])
+    for (let at = columns.length - 1; at > 0 && over(least) > 0; at -= 1) if (isToGo(at)) widths[at] = least[at] = 0
+  for (const rank of RANKS) shrink(widths, { over, leastOf, isOf: (at) => ranks[at] === rank })
   return widths
 }
 
+interface Shrinking {
+  readonly over: (widths: readonly number[]) => number
+  readonly leastOf: (at: number) => number
+  readonly isOf: (at: number) => boolean
+}
+
 /** Takes from the widest of some columns until the line fits, or none of them can give any more. */
-function shrink(
-  widths: number[],
-  { over, isOf }: { readonly over: (widths: readonly number[]) => number; readonly isOf: (at: number) => boolean },
-): void {
+function shrink(widths: number[], { over, leastOf, isOf }: Shrinking): void {
   for (let excess = over(widths); excess > 0; excess -= 1) {
-    const widest = Math.max(...widths.map((width, at) => (isOf(at) ? width : 0)))
-    if (widest <= CELL_MIN) return
-    widths[widths.findIndex((width, at) => isOf(at) && width === widest)] = widest - 1
+    const room = widths.map((width, at) => (isOf(at) && width > leastOf(at) ? width : 0))
+    const widest = Math.max(...room)
+    if (widest === 0) return
+    widths[room.indexOf(widest)] = widest - 1
   }
 }
 

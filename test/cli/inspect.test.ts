@@ -357,6 +357,40 @@ inspect('at 80 columns a table shows every date and id whole, and says which col
   assert.is(narrow[3], at.length)
 })
 
+inspect('a name of 128 characters pushes no column out: what a run is and cost stays beside it at 80 columns', () => {
+  const long = 'reconciliation_'.repeat(9)
+  const widthOfAll = (widths: readonly number[]) => {
+    const shown = widths.filter((width) => width > 0)
+    return shown.reduce((sum, width) => sum + width, 2 * (shown.length - 1))
+  }
+  const runs = {
+    runId: long,
+    name: long,
+    status: 'open',
+    startedAt: '2026-11-22T08:35:00.000Z',
+    step: 12,
+    tokens: 1200,
+  }
+  const widths = widthsOf(Object.keys(runs), [runs], 80)
+  assert.ok(widths[0] !== undefined && widths[0] >= 20 && widths[2] === 'status'.length, String(widths))
+  assert.is(widths[3], 24)
+  assert.ok(widthOfAll(widths) <= 80, String(widths))
+  const spend = { key: long, tokens: 36_480, cost: '0.2694', currency: 'USD' }
+  for (const columns of [80, 60]) {
+    const shown = widthsOf(Object.keys(spend), [spend], columns)
+    assert.ok(widthOfAll(shown) <= columns && shown.every((width) => width > 0), String(shown))
+  }
+  const keys = { kid: 'k1-38959f6a', announced: runs.startedAt, first: runs.startedAt, last: runs.startedAt }
+  for (const columns of [80, 60]) {
+    const shown = widthsOf(Object.keys(keys), [keys], columns)
+    assert.ok(widthOfAll(shown) <= columns, `${shown} at ${columns}`)
+    assert.ok(
+      shown.every((width, at) => at === 0 || width === 0 || width >= 24),
+      'a date is whole or not there',
+    )
+  }
+})
+
 inspect('frames of a tail are read whole, however the line cuts them', async () => {
   const text = 'retry: 2000\nid: a\n\nid: b\nevent: X\ndata: {"n":1}\n\n:\n\n'
   const byLetter = async function* () {
