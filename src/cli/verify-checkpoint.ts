@@ -6,8 +6,10 @@ import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { isKeyName } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { CHECKPOINTS_SUFFIX } from '../settings/places.ts'
+import { logTenant } from '../signing/stream-tenant.ts'
 import { claimedOrigin, type HeldCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import type { VerifyFault } from '../verify/fault.ts'
+import type { SourceItem, SourcePages } from '../verify/verify-records.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { type FindReaderKey, keyForNote } from './reader-keys.ts'
 import { oneLine } from './shown.ts'
@@ -39,6 +41,36 @@ export interface KeptBeside {
   readonly checkpoints: readonly HeldCheckpoint[]
   readonly faults: readonly VerifyFault[]
   readonly unchecked: readonly string[]
+  /** Tenants whose logs the file has a checkpoint of, and the file; absent where there is no file that can be read. */
+  readonly covered?: { readonly path: string; readonly tenants: ReadonlySet<string> }
+}
+
+/** Tenants that are named in one line, of those whose end nothing shows. */
+const NAMED_MAX = 5
+
+/** Tenants whose streams come by in these pages. */
+export async function* notingTenants(pages: SourcePages, seen: Set<string>): AsyncGenerator<readonly SourceItem[]> {
+  for await (const page of pages) {
+    for (const item of page) {
+      const tenant = 'fault' in item || item.revision !== 0 ? undefined : logTenant(item.stream)
+      if (tenant !== undefined) seen.add(tenant)
+    }
+    yield page
+  }
+}
+
+/** What the checkpoints beside a store leave open of the tenants that are in it, `held` being a checkpoint from elsewhere. */
+export function uncheckedEnds(
+  { unchecked, covered }: KeptBeside,
+  seen: ReadonlySet<string>,
+  held?: HeldCheckpoint,
+): readonly string[] {
+  if (covered === undefined) return held === undefined ? unchecked : []
+  const open = [...seen].filter((tenant) => !covered.tenants.has(tenant) && tenant !== held?.tenant)
+  if (open.length === 0) return unchecked
+  const more = open.length > NAMED_MAX ? ` and ${open.length - NAMED_MAX} more tenants` : ''
+  const why = `${covered.path} has no checkpoint of ${open.slice(0, NAMED_MAX).join(', ')}${more}`
+  return [...unchecked, unshown(why)]
 }
 
 /**
@@ -56,6 +88,7 @@ export function checkpointsBeside(storePath: string, findKey: FindReaderKey): Ke
     checkpoints: read.flatMap(({ held }) => held ?? []),
     faults: read.flatMap(({ fault }) => fault ?? []),
     unchecked: [],
+    covered: { path, tenants: new Set(found.notes.keys()) },
   }
 }
 

@@ -20,7 +20,7 @@ import {
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import type { FindReaderKey } from './reader-keys.ts'
-import { checkpointsBeside, type KeptBeside } from './verify-checkpoint.ts'
+import { checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
@@ -79,8 +79,10 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   }
   const held = [...beside.checkpoints, ...(options.checkpoint ? [options.checkpoint] : [])]
   const again = (): SourcePages => scan.pages()
-  const result = await verifyRecords(withCheckpoints(pages(), held), { ...options, wholeStore: true, again })
-  return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...beside.unchecked] }
+  const seen = new Set<string>()
+  const noted = withCheckpoints(notingTenants(pages(), seen), held)
+  const result = await verifyRecords(noted, { ...options, wholeStore: true, again })
+  return { ...result, unchecked: [...result.unchecked, ...uncheckedEnds(beside, seen, options.checkpoint)] }
 }
 
 async function verifyServer(
@@ -93,12 +95,13 @@ async function verifyServer(
   const again = (): SourcePages => openServerScan(server)
   const ofServer = new KeptOfServer(beside)
   const held = options.checkpoint ? [options.checkpoint] : []
-  const result = await verifyRecords(withCheckpoints(ofServer.over(again()), held), {
+  const seen = new Set<string>()
+  const result = await verifyRecords(withCheckpoints(notingTenants(ofServer.over(again()), seen), held), {
     ...options,
     wholeStore: true,
     again,
   })
-  return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...ofServer.unchecked] }
+  return { ...result, unchecked: [...result.unchecked, ...ofServer.unchecked(seen, options.checkpoint)] }
 }
 
 const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }
@@ -112,8 +115,9 @@ class KeptOfServer {
     this.#beside = beside
   }
 
-  get unchecked(): readonly string[] {
-    if (this.#isOurs) return this.#beside.unchecked
+  unchecked(seen: ReadonlySet<string>, held: HeldCheckpoint | undefined): readonly string[] {
+    if (this.#isOurs) return uncheckedEnds(this.#beside, seen, held)
+    if (held !== undefined) return []
     return [
       `whether events were cut off at the end: the checkpoints in the data folder are of the ledger ${this.#beside.origin}`,
     ]

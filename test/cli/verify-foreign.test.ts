@@ -117,7 +117,7 @@ test('an export is not shown on a terminal: it holds what others wrote, byte for
   }
 })
 
-test('events that were cut off under a checkpoint beside the store are missed; a checkpoint that was altered, or is of others, is named (A74)', async ({
+test('events that were cut off under a checkpoint beside the store are missed; a checkpoint that was altered, or is of others, is named, and so is a log that has none (A74, A263)', async ({
   own,
 }) => {
   assert.is((await asked(own)).code, 0)
@@ -151,6 +151,9 @@ test('events that were cut off under a checkpoint beside the store are missed; a
     const other = await asked(copy)
     assert.equal([other.code, other.stdout.includes(fault)], [code, true], other.stdout)
   }
+  keep(JSON.stringify({ ...file, checkpoints: {} }))
+  const open = await asked(copy)
+  assert.match(open.stdout, /not checked: whether events were cut off at the end: .*checkpoints has no checkpoint of .*acme/)
   const stranger = createLedgerKeys(new Date().toISOString(), randomBytes).checkpointKey
   const { checkpointOf } = await import('../support/forgery.ts')
   keep(
