@@ -21,7 +21,7 @@ export type FilterGroup = (typeof FILTER_GROUPS)[number]
 
 /** RFC 3339 in any zone, as UTC with milliseconds: text order is time order. */
 export const Instant = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, error: 'takes a time such as 2026-01-31T12:00:00Z', abort: true })
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
   .transform((text) => new Date(text).toISOString())

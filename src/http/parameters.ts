@@ -26,7 +26,7 @@ export const Positive = z
 /** Items of one page; more than `PAGE_MAX` are never returned. */
 export const Limit = z
   .string()
-  .regex(/^[1-9]\d{0,14}$/, `takes a whole number from 1 to ${PAGE_MAX}`)
+  .regex(/^[1-9]\d{0,14}$/, `takes a whole number from 1; a page has at most ${PAGE_MAX} items`)
   .transform((text) => Math.min(Number(text), PAGE_MAX))
 
 export const Text = z.string().min(1).max(TEXT_MAX_CHARS)

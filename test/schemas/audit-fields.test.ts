@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { AUDIT_COLUMNS, AUDIT_FILTERS } from '../../schemas/audit-fields.ts'
+import { AUDIT_COLUMNS, AUDIT_FILTERS, Instant } from '../../schemas/audit-fields.ts'
 import { EventQuery, EventQueryParams } from '../../schemas/event-query.ts'
 import { BODY_FACTS } from '../../schemas/event-type.ts'
 import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
@@ -42,6 +42,14 @@ test('a filter is found again in its own form: types as a list, and with commas 
   assert.equal(EventQueryParams.parse({ types: types.join() }), { types })
   assert.not.ok(EventQueryParams.safeParse({ types: 'RunStartd' }).success)
   assert.not.ok(EventQuery.safeParse({ typo: 'x' }).success)
+})
+
+test('what is no time is said once, with a time that would do', () => {
+  for (const text of ['yesterday', '2026-11-23', '2026-11-23T25:00:00Z', '']) {
+    const { error } = Instant.safeParse(text)
+    assert.equal(error?.issues.map(({ message }) => message), ['takes a time such as 2026-01-31T12:00:00Z'], text)
+  }
+  assert.is(Instant.parse('2026-11-23T12:00:00+01:00'), '2026-11-23T11:00:00.000Z')
 })
 
 test.run()
