@@ -104,7 +104,10 @@ type StoredRow = [position: number, stream: string, revision: number, header: st
 const ALL_ROWS = `SELECT e.position, s.name, e.revision, e.header, e.salt, e.data, e.request
   FROM events e JOIN streams s ON s.id = e.stream_id`
 
-/** Reads every row of a store once, all columns, and does nothing with it: events a second. `stream` narrows to one. */
+/**
+ * Plain reading, the denominator of verification and exports: every row of a store once, all columns with the name of the stream, in the order
+ * of the store, on one connection and one thread, as strings and buffers of JavaScript; nothing is done with them. `stream` narrows to one.
+ */
 export function iterateRaw(path: string, stream?: string): { readonly events: number; readonly seconds: number } {
   const db = new Sqlite(path, { readonly: true })
   try {

@@ -116,7 +116,7 @@ function rises(bytes: Buffer, first: number, firstEnd: number, second: number, s
     if (PLAIN_ASCII[a] === 0 || PLAIN_ASCII[b] === 0) {
       // A closing quote ends the shorter one; escapes and other letters are compared as what they stand for.
       if (first + i === firstEnd - 1 && PLAIN_ASCII[b] === 1) return true
-      if (second + i === secondEnd - 1 && (PLAIN_ASCII[a] === 1 || a === QUOTE)) return false
+      if (second + i === secondEnd - 1 && PLAIN_ASCII[a] === 1) return false
       return keyText(bytes, first, firstEnd) < keyText(bytes, second, secondEnd)
     }
     if (a !== b) return a < b

@@ -55,6 +55,10 @@ export interface Judged {
   readonly digest?: string
 }
 
+type Judging = { -readonly [name in keyof Judged]: Judged[name] }
+
+const NO_FAULTS: readonly Fault[] = []
+
 export function newStream(): StreamState {
   return { next: 0, digest: undefined, digestKnown: true, time: undefined, ringIndex: 0 }
 }
@@ -119,19 +123,20 @@ export class StreamChecks {
       state.digestKnown = false
     }
     const result = checkRecord(record, this.#expectation(record, state), this.#keys)
-    const own = result.ok ? [] : result.faults.filter((fault) => this.#counts(fault, state))
+    const own = result.ok ? NO_FAULTS : result.faults.filter((fault) => this.#counts(fault, state))
     faults.push(...own)
-    const revision = state.next
-    this.#advance(state, { header: result.header, digest: result.digest, faults: own })
-    checkRequestColumn(record, result.header, faults)
-    const sealed = this.#keys.sealsChecked && !own.some((fault) => BREAKS_SEAL.has(fault.code))
-    return {
+    const { header, digest } = result
+    // Set one by one: events are many, and spreading what may be absent costs as much as a hash.
+    const judged: Judging = {
       faults,
-      sealed,
-      ...(record.hasColumns === true ? {} : { revision }),
-      ...(result.header && { header: result.header }),
-      ...(result.digest && { digest: result.digest }),
+      sealed: this.#keys.sealsChecked && !own.some(({ code }) => BREAKS_SEAL.has(code)),
     }
+    if (record.hasColumns !== true) judged.revision = state.next
+    if (header !== undefined) judged.header = header
+    if (digest !== undefined) judged.digest = digest
+    this.#advance(state, { header, digest, faults: own })
+    checkRequestColumn(record, header, faults)
+    return judged
   }
 
   /**

@@ -115,6 +115,8 @@ test('the scan for canonical text agrees with parsing and writing again', () => 
     ...[
       '[[[[[[[[]]]]]]]]',
       '[[[[[[[[[]]]]]]]]]',
+      `${'{"a":'.repeat(8)}1${'}'.repeat(8)}`,
+      `${'{"a":'.repeat(9)}1${'}'.repeat(9)}`,
       '1e400',
       '0.1000',
       '1'.repeat(5000),

@@ -180,26 +180,27 @@ class Scan implements RowScan {
   #item(row: Row): ScanItem {
     const [position, streamId, revision, header, salt, data, request] = row
     const stream = this.#nameOf(streamId)
-    const place = {
+    // Made for faults alone: sound rows are many.
+    const placed = () => ({
       position,
       ...(stream !== undefined && { stream }),
       ...(typeof revision === 'number' && { revision }),
-    }
+    })
     if (typeof header !== 'string' || typeof data !== 'string' || !(salt instanceof Uint8Array)) {
-      return faultAt('row-type', 'its columns do not hold text and bytes', place)
+      return faultAt('row-type', 'its columns do not hold text and bytes', placed())
     }
     if (typeof revision !== 'number' || (request !== null && typeof request !== 'string')) {
-      return faultAt('row-type', 'its columns do not hold a revision and a request id', place)
+      return faultAt('row-type', 'its columns do not hold a revision and a request id', placed())
     }
     if (stream === undefined) {
       return faultAt(
         'stream-row-missing',
         `belongs to a stream that has no name in the store (${String(streamId)})`,
-        place,
+        placed(),
       )
     }
     if (mayHideBytes(header, data) && !this.#isUtf8(position)) {
-      return faultAt('not-utf8', 'its text is not UTF-8', place)
+      return faultAt('not-utf8', 'its text is not UTF-8', placed())
     }
     const requestId = request ?? undefined
     return { position, stream, revision, header, salt, data, requestId, hasColumns: true }
