@@ -58,7 +58,8 @@ export const PARAMETERS: Texts = {
 export const MEMBERS: Texts = {
   aborted: 'The branch was given up, and why.',
   absolute: 'Largest difference, in the unit of the number itself.',
-  agent: 'Name of the agent that it is about, or in whose name it is done; where it may be left out, the default is the writer.',
+  agent:
+    'Name of the agent that it is about, or in whose name it is done; where it may be left out, the default is the writer.',
   agents: 'Limits of single agents, by name; costs are in the currency of the run.',
   approval: 'The approval that the caller means to use, or to decide: refused where it is none for exactly this call.',
   approve:
@@ -197,7 +198,8 @@ export const MEMBERS: Texts = {
   'signals.payload': 'What the signal says: any JSON value of at most 64 KiB; default null.',
   score: 'Score of the branch in a vote; the highest wins.',
   signature: "The agent's own signature over the envelope: a detached JWS (RFC 7515).",
-  snapshotEvery: 'Taken and recorded for clients of release 0.1.0, and without effect: every accepted handoff is its own snapshot.',
+  snapshotEvery:
+    'Taken and recorded for clients of release 0.1.0, and without effect: every accepted handoff is its own snapshot.',
   status: 'HTTP status.',
   step: 'The accepted handoff that is judged, from 1.',
   supersede: 'Who may supersede, how well founded, and what never.',

@@ -153,7 +153,10 @@ test('events that were cut off under a checkpoint beside the store are missed; a
   }
   keep(JSON.stringify({ ...file, checkpoints: {} }))
   const open = await asked(copy)
-  assert.match(open.stdout, /not checked: whether events were cut off at the end: .*checkpoints has no checkpoint of .*acme/)
+  assert.match(
+    open.stdout,
+    /not checked: whether events were cut off at the end: .*checkpoints has no checkpoint of .*acme/,
+  )
   const stranger = createLedgerKeys(new Date().toISOString(), randomBytes).checkpointKey
   const { checkpointOf } = await import('../support/forgery.ts')
   keep(

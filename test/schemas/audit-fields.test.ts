@@ -47,7 +47,11 @@ test('a filter is found again in its own form: types as a list, and with commas 
 test('what is no time is said once, with a time that would do', () => {
   for (const text of ['yesterday', '2026-11-23', '2026-11-23T25:00:00Z', '']) {
     const { error } = Instant.safeParse(text)
-    assert.equal(error?.issues.map(({ message }) => message), ['takes a time such as 2026-01-31T12:00:00Z'], text)
+    assert.equal(
+      error?.issues.map(({ message }) => message),
+      ['takes a time such as 2026-01-31T12:00:00Z'],
+      text,
+    )
   }
   assert.is(Instant.parse('2026-11-23T12:00:00+01:00'), '2026-11-23T11:00:00.000Z')
 })
