@@ -8,6 +8,8 @@ import { leafHash } from '../../src/merkle/hashes.ts'
 import { verifyInclusion } from '../../src/merkle/inclusion.ts'
 import { parseTlogProof } from '../../src/merkle/tlog-proof.ts'
 import { createTokenVerifier, issueToken, publicJwks } from '../../src/signing/tokens.ts'
+import type { LeafRow } from '../../src/store/log-store.ts'
+import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { bodyOf, testEdge } from '../support/test-edge.ts'
 import { openedCheckpoint, type TestLogs, testLogs } from '../support/test-logs.ts'
 import { freshTenant } from '../support/test-store.ts'
@@ -23,8 +25,8 @@ interface LogEdge extends AsyncDisposable {
   readonly get: (path: string, tenant?: string, scope?: string) => Promise<Response>
 }
 
-async function logEdge(): Promise<LogEdge> {
-  const at = await testLogs()
+async function logEdge(options: Parameters<typeof testLogs>[0] = {}): Promise<LogEdge> {
+  const at = await testLogs(options)
   const [own, foreign] = [freshTenant('acme'), freshTenant('beta')]
   const keys = () => at.keys
   const quiet = () => {}
@@ -103,6 +105,34 @@ test('proofs of inclusion by id and by index, and of consistency, verify', async
   assert.equal([c.from, c.to, c.fromRootHash], [30, 41, rootHash])
   const claim = { from: c.from, fromRoot: bytes(c.fromRootHash), to: c.to, toRoot: bytes(c.toRootHash) }
   assert.ok(verifyConsistency({ ...claim, proof: c.proof.map(bytes) }))
+})
+
+test('a row of leaves that names another event than the tree holds is never an answer (F223)', async () => {
+  const inner = openSqliteLogs({ path: ':memory:' })
+  let lie = (row: LeafRow | undefined): LeafRow | undefined => row
+  const logStore = new Proxy(inner, {
+    get: (store, name) => {
+      if (name === 'leaf') return (tenant: string, index: number) => lie(store.leaf(tenant, index))
+      const member: unknown = Reflect.get(store, name)
+      return typeof member === 'function' ? member.bind(store) : member
+    },
+  })
+  await using edge = await logEdge({ logStore })
+  await edge.at.fill(edge.tenant, 'one', 20)
+  await edge.at.logs.publish()
+  const asked = async () => {
+    const response = await edge.get('/v1/log/proof/inclusion?index=7')
+    const { code, reason } = (await response.json()) as { code?: string; reason?: string }
+    return [response.status === 200, code, reason]
+  }
+  assert.equal(await asked(), [true, undefined, undefined])
+  const other = inner.leaf(edge.tenant, 8)
+  lie = (row) => row && { ...row, revision: other?.revision ?? 0 }
+  assert.equal(await asked(), [false, 'stream-damaged', 'leaf-damaged'], 'another revision')
+  lie = (row) => row && { ...row, eventId: other?.eventId ?? '' }
+  assert.equal(await asked(), [false, 'stream-damaged', 'leaf-damaged'], 'another id')
+  lie = () => undefined
+  assert.equal(await asked(), [false, 'stream-damaged', 'leaf-damaged'], 'no row below the checkpoint')
 })
 
 test('the proof file of an event is checked offline', async () => {

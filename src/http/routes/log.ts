@@ -133,14 +133,17 @@ async function tile({ caller, item, path }: Ask, logs: TenantLogs): Promise<Resp
   return problemResponse(problem('not-found', 'the published log has no such tile'), path)
 }
 
-function inclusion({ caller, query, path }: Ask<z.output<typeof InclusionQuery>>, logs: TenantLogs): Response {
+async function inclusion(
+  { caller, query, path }: Ask<z.output<typeof InclusionQuery>>,
+  logs: TenantLogs,
+): Promise<Response> {
   const { event, index, size } = query
   const leaf: LeafQuery | undefined =
     event !== undefined ? { eventId: event } : index !== undefined ? { index } : undefined
   if (leaf === undefined || (event !== undefined && index !== undefined)) {
     return problemResponse(problem('invalid-query', 'name the event by its id or by its index'), path)
   }
-  const found = logs.inclusion(caller.tenant, leaf, size)
+  const found = await logs.checkedInclusion(caller.tenant, leaf, size)
   if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
   const { leaf: hash, root, proof, ...place } = found.value
   return json(200, { ...place, leafHash: toBase64(hash), rootHash: toBase64(root), proof: proof.map(toBase64) })
@@ -172,6 +175,8 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'not-published':
     'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being made anew, once that is done',
   'beyond-checkpoint': 'the last checkpoint does not reach that far',
+  'leaf-damaged':
+    'log.db and the store do not agree about this leaf: run "countersign verify"; where the store is VERIFIED, stop the ledger and run "countersign rebuild"',
   'no-timestamp':
     'no checkpoint was time-stamped: serve --timestamp-url names who does it, and it comes behind the checkpoint',
   'not-a-range': 'these numbers fall: an index lies below its size, and a tree begins with a smaller one',
@@ -184,6 +189,7 @@ function problemOfLog(
   logs: TenantLogs,
 ): Problem {
   const evidence = { reason: code, treeSize: size }
+  if (code === 'leaf-damaged') return problem('stream-damaged', DETAILS[code], { evidence })
   if (code === 'not-a-range') return problem('invalid-query', DETAILS[code], { evidence })
   return problem('not-found', DETAILS[code], {
     evidence,

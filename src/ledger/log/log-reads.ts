@@ -1,10 +1,10 @@
 /** @module What a log answers: tiles, entries and proofs of the published tree. */
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
-import { parseJson } from '../../../schemas/json.ts'
+import { isJsonObject, parseJson } from '../../../schemas/json.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
-import { emptyRoot, HASH_BYTES, sameHash } from '../../merkle/hashes.ts'
+import { emptyRoot, HASH_BYTES, leafHash, sameHash } from '../../merkle/hashes.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
 import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
 import { perfectSubtrees } from '../../merkle/subtrees.ts'
@@ -54,6 +54,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     tile: (tenant, tile) => reads.tile(tenant, tile),
     entries: (tenant, tile) => reads.entries(tenant, tile),
     inclusion: (tenant, leaf, size) => reads.inclusion(tenant, leaf, size),
+    checkedInclusion: (tenant, leaf, size) => reads.checkedInclusion(tenant, leaf, size),
     consistency: (tenant, from, to) => reads.consistency(tenant, from, to),
     proofFile: (tenant, eventId) => reads.proofFile(tenant, eventId),
     treeAt: (tenant, position) => reads.treeAt(tenant, position),
@@ -141,10 +142,23 @@ class LogReads implements OwnReads {
     if (published === 0) return refused('no-checkpoint', published)
     if (size !== undefined && size > published) return refused('beyond-checkpoint', published)
     const row = this.#find(tenant, leaf)
-    if (row === undefined) return refused('index' in leaf ? 'beyond-checkpoint' : 'not-in-log', published)
+    if (row === undefined) {
+      if (!('index' in leaf)) return refused('not-in-log', published)
+      return refused(leaf.index < published ? 'leaf-damaged' : 'beyond-checkpoint', published)
+    }
     if (row.index >= published) return refused('not-published', published)
     if (size !== undefined && row.index >= size) return refused('not-a-range', published)
     return { ok: true, value: inclusionProof(tree, row, size ?? published) }
+  }
+
+  async checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>> {
+    const found = this.inclusion(tenant, leaf, size)
+    if (!found.ok) return found
+    const record = await readOne(this.#deps.store, found.value)
+    const header = parseJson(record?.header ?? '')
+    const isNamed = isJsonObject(header) && header.id === found.value.eventId
+    const isLeaf = record !== undefined && sameHash(leafHash(record.header), found.value.leaf)
+    return isNamed && isLeaf ? found : refused('leaf-damaged', this.#projection.tree(tenant).signedSize)
   }
 
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof> {

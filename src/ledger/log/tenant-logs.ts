@@ -13,6 +13,8 @@ export type LogRefusalCode =
   | 'not-published'
   /** A size or index that the last checkpoint does not cover. */
   | 'beyond-checkpoint'
+  /** The rows of leaves name another event than the tree has there. */
+  | 'leaf-damaged'
   /** Sizes that fall, or an index that is not below the size. */
   | 'not-a-range'
   /** No checkpoint that this one continues was time-stamped. */
@@ -128,6 +130,8 @@ export interface TenantLogs {
   entries(tenant: string, tile: TileId): Promise<Uint8Array | undefined>
   /** In the tree of `size` leaves; of the last checkpoint, where none is given. */
   inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionProof>
+  /** The same, with the event that it names read from the store and held against the leaf (LOG-23). */
+  checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>>
   /** Up to the last checkpoint, where no `to` is given. */
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof>
   /** An event's proof file (C2SP tlog-proof) against the last checkpoint. */
