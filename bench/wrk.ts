@@ -6,6 +6,8 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 /** Over the time requested: wrk waits for what is under way. */
 const GRACE_MS = 15_000
+/** Of one request: on a machine that is busy with other things an answer takes its time. */
+const TIMEOUT_SECONDS = 10
 
 export interface LoadRequest {
   readonly path: string
@@ -45,7 +47,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
   if (!load.url.startsWith('http://127.0.0.1:')) throw new TypeError('load goes to 127.0.0.1 only')
   writeFileSync(load.script, luaScript(load))
   const { connections, seconds, script, url } = load
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, url]
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`, '-s', script, url]
   const { stdout } = await run('wrk', args, { timeout: seconds * 1000 + GRACE_MS })
   const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? 'null') as (LoadResult & { errors: number }) | null
   if (result === null) throw new Error(`wrk said no result: ${stdout}`)
