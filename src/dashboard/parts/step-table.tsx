@@ -82,7 +82,7 @@ function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: 
     <tr>
       <th scope="row" data-label="Step">
         <a href={eventPath(run.runId, revision)} aria-label={accepted ? `Step ${step}` : `Refused, event ${revision}`}>
-          {accepted ? step : 'none'}
+          {accepted ? step : '\u2013'}
         </a>
       </th>
       <td data-label="Agent">
