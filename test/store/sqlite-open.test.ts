@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
+import { openReadOnly } from '../../src/store/sqlite/open.ts'
 import { announceOwner, describeOwner } from '../../src/store/sqlite/owner-lock.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { appendOf, collect, records } from '../support/records.ts'
@@ -215,5 +216,15 @@ function tampered(path: string, sql: string): void {
   for (const trigger of triggers) db.exec(trigger.sql)
   db.close()
 }
+
+test('a connection that only reads keeps 2 MiB of its file at most: each reader of a ledger has some of them (F216)', async () => {
+  using folder = tempFolder()
+  const path = folder.file('ledger.sqlite')
+  await filledStore(path)
+  const db = openReadOnly({ path, busyTimeoutMs: 0 })
+  // Negative: KiB, and not pages.
+  assert.is(db.pragma('cache_size', { simple: true }), -2_048)
+  db.close()
+})
 
 test.run()

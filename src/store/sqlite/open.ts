@@ -9,6 +9,9 @@ const OLDEST_SQLITE = [3, 51, 3] as const
 /** What `PRAGMA synchronous` reads for FULL: every commit is synced. The driver is compiled with NORMAL for WAL. */
 const SYNCHRONOUS_FULL = 2
 
+/** Readers go through a file from end to end, or look at little of it: what they read again lies in the caches of the system. */
+const READ_CACHE_KIB = 2_048
+
 export interface OpenOptions {
   readonly path: string
   /** How long a statement waits for a lock that another connection holds. */
@@ -28,6 +31,7 @@ export function openReadOnly({ path, busyTimeoutMs }: OpenOptions): Database {
     requireSqliteVersion(db)
     db.pragma('query_only = ON')
     db.pragma('trusted_schema = OFF')
+    db.pragma(`cache_size = -${READ_CACHE_KIB}`)
     // The first look at the file: where it cannot be read, better now than later.
     db.pragma('schema_version')
   })

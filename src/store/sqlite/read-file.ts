@@ -3,8 +3,6 @@ import { BUSY_TIMEOUT_MS, type DisposableKind, type OverFile, readSchema, schema
 import { type Database, openReadOnly } from './open.ts'
 
 const ALL_PAGES = 2 ** 31 - 1
-/** Of a connection that waits for its next reading: the rest is in the caches of the system. */
-const CACHE_KIB = 4_096
 
 /** A file that is another's to write, as it was when it was opened. */
 export interface ReadFile<T> extends Disposable {
@@ -54,7 +52,6 @@ export function openForSnapshots<T extends OverFile>(
   if (opened === undefined) return undefined
   const { db, over } = opened
   db.exec('COMMIT')
-  db.pragma(`cache_size = -${CACHE_KIB}`)
   return {
     read: async (isStill, work) => {
       db.exec('BEGIN')
