@@ -114,8 +114,11 @@ export class IntegrityFaults {
     const { list, views, facts, log, readOnly } = this.#deps
     const { stream, revision, code, message } = fault
     const tenant = streamTenant(stream)
-    await list.catchUp()
-    const isOnRecord = views.faults({ stream, limit: ON_RECORD_MAX }).some((row) => row.revision === revision)
+    const isThere = async (): Promise<boolean> => {
+      await list.catchUp()
+      return views.faults({ stream, limit: ON_RECORD_MAX }).some((row) => row.revision === revision)
+    }
+    const isOnRecord = await isThere()
     log.error(
       { stream, revision, code, reason: message, foundBy },
       'an event is not the one that was sealed for its place: run "countersign verify", and restore the store from a copy',
@@ -124,11 +127,9 @@ export class IntegrityFaults {
     // What is broken in the stream that takes the record would be carried on from.
     if (stream === ledgerStream(tenant) && revision === 0) return
     if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return
-    await facts.record({
-      tenant,
-      type: 'IntegrityFaultFound',
-      data: { v: 1, stream, revision, code, message, foundBy },
-    })
+    const data = { v: 1, stream, revision, code, message, foundBy }
+    // Another process may have found it since.
+    await facts.record({ tenant, type: 'IntegrityFaultFound', data }, isThere)
     await list.catchUp()
   }
 }

@@ -73,6 +73,23 @@ test('the scrub finds an event that was altered, puts it on record once, and mar
   await again[Symbol.asyncDispose]()
 })
 
+test('processes that find the same fault at the same time put it on record once (LOG-24, F218)', async () => {
+  await using at = await seeded()
+  const others = [await at.inner.sibling(), await at.inner.sibling(), await at.inner.sibling()]
+  at.alter(changed())
+  const all = [at.inner.ledger, ...others]
+  await Promise.all(
+    all.map(async (each) => {
+      const found = await each.runEvents(alice, 'b', { from: 0 })
+      if (found.ok) for await (const _ of found.value);
+    }),
+  )
+  // A scrub ends when what was found before it is on record.
+  for (const each of all) await each.integrity.scrub()
+  assert.equal(await factsOf(at), [[runStream(alice.tenant, 'b'), 1, 'data-digest', 'read']])
+  for (const other of others) await other[Symbol.asyncDispose]()
+})
+
 test('after the store was put right and read whole, what was broken is past: in the list of faults, in no banner; met again it is not past (LOG-24, F192)', async () => {
   await using at = await seeded()
   const { ledger } = at.inner
