@@ -2,7 +2,7 @@
 import { v5 as uuidV5 } from 'uuid'
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from './canonical-json.ts'
-import { type MacKey, textMac } from './hmac.ts'
+import { type MacKey, textMac } from './digests.ts'
 
 /** Name spaces of our own for RFC 9562 UUIDv5: a request's id never equals a run's. */
 const REQUEST_NAMESPACE = '4f1c8d0e-6b52-4d0b-9a37-2f6a0c3d91b5'

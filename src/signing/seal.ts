@@ -11,8 +11,7 @@ import {
 } from '../../schemas/header.ts'
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from './canonical-json.ts'
-import { dataDigest, recordDigest } from './digests.ts'
-import { type MacKey, textMac } from './hmac.ts'
+import { dataDigest, type MacKey, recordDigest, textMac } from './digests.ts'
 
 export interface EventDraft {
   readonly type: string

@@ -27,7 +27,6 @@ const WITHOUT_SLOT = [
   '/v1/runs/{run}/approvals/{approval}',
   '/v1/runs/{run}/budget',
   '/v1/runs/{run}/calls/{call}',
-  '/v1/runs/{run}/forks',
   '/v1/runs/{run}/waits/{wait}',
 ]
 

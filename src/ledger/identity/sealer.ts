@@ -1,7 +1,7 @@
 /** @module The key that seals now, and the run keys of every key there was; swapped as one when the ring changes. */
 
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
-import type { MacKey } from '../../signing/hmac.ts'
+import type { MacKey } from '../../signing/digests.ts'
 import {
   createRunKeys,
   currentKey,

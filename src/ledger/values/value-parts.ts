@@ -2,8 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
-import { dataDigest, sha256 } from '../../signing/digests.ts'
-import type { MacKey } from '../../signing/hmac.ts'
+import { dataDigest, type MacKey, sha256 } from '../../signing/digests.ts'
 
 /** UTF-16 units of one part: escaped, at worst six bytes each, it fits an append of every store. */
 const PART_CHARS = 128 * 1024

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { textMac } from '../../src/signing/hmac.ts'
+import { textMac } from '../../src/signing/digests.ts'
 
 const test = suite('hmac')
 const hex = (mac: string): string => Buffer.from(mac, 'base64url').toString('hex')
