@@ -20,6 +20,9 @@ const anyText = fc.oneof(
   fc.constantFrom('', 'NULL', '{}', '{"a":"\\"\\\\"}', '{a,b}', '\\x00', "'", '\u{1f600}\u2028'),
 )
 
+/** A server answers with an error before it lets go of what the transaction held: readings wait for that, however busy the machine is. */
+const PATIENT = { writersMs: 60_000 }
+
 async function client(url: string): Promise<pg.Client & AsyncDisposable> {
   const made = new pg.Client(readConnectionUrl(url).config)
   made.on('error', () => undefined)
@@ -124,7 +127,7 @@ test('of a group, what does not fit is refused by name and everything else is wr
 
 test('processes that append to the same runs at once take turns: each revision is written once, by one of them (F176)', async () => {
   const url = await newPostgresUrl()
-  await using one = await openPostgresStore({ url })
+  await using one = await openPostgresStore({ url, timings: PATIENT })
   await using other = await openPostgresStore({ url })
   const runs = Array.from({ length: 20 }, (_, n) => `run-acme.r${n}`)
   for (let revision = NO_STREAM; revision < 15; revision += 1) {
@@ -156,7 +159,8 @@ for (const end of ['COMMIT', 'ROLLBACK']) {
     await other.query(end)
     const result = await holding
     assert.equal(result, end === 'COMMIT' ? { kind: 'conflict', actual: 0 } : { ...result, kind: 'appended' })
-    const records = await collect(store.readAll())
+    await using patient = await openPostgresStore({ url, timings: PATIENT })
+    const records = await collect(patient.readAll())
     assert.equal(
       records.map(({ stream }) => stream),
       ['run-acme.held', 'run-acme.free', 'run-acme.free'],
@@ -179,7 +183,7 @@ test('a process that ends between two groups under way leaves whole appends and 
   assert.ok(['unknown', 'unavailable'].includes((await holding).kind))
   await other.query('ROLLBACK')
   await store[Symbol.asyncDispose]()
-  await using next = await openPostgresStore({ url })
+  await using next = await openPostgresStore({ url, timings: PATIENT })
   const records = await collect(next.readAll())
   assert.equal(
     records.map(({ stream, revision }) => `${stream}@${revision}`),
