@@ -5,7 +5,12 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { build } from 'esbuild'
 
 /** Below `dist`, beside every example and every `*-child.js` of the tests. */
-const PROGRAMS = ['src/cli/main.js', 'src/store/sqlite/writer-worker.js', 'src/compose/reader-worker.js']
+const PROGRAMS = [
+  'src/cli/main.js',
+  'src/store/sqlite/writer-worker.js',
+  'src/compose/reader-worker.js',
+  'src/compose/upkeep-worker.js',
+]
 
 /** `test/support/program.ts` knows the folder, and how a program is named in it. */
 const nameOf = (program) => program.replace(/\.js$/, '').replaceAll('/', '-')

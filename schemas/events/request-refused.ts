@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
-import { JsonValue, Uuid } from '../values.ts'
+import { Uuid } from '../values.ts'
 
 export const RequestRefused = eventType({
   family: 'run',
@@ -18,8 +18,8 @@ export const RequestRefused = eventType({
     pointer: z.string().optional(),
     fingerprint: Digest,
     detail: z.string().max(1024),
-    /** What was expected and what came, as the answer has it: ids, digests, numbers, and where a payload does not fit. */
-    evidence: z.record(z.string(), JsonValue).optional(),
+    /** Ids, digests and numbers of what was expected and what came. */
+    evidence: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).optional(),
     /** A settle under an older fence: the call may have been executed twice. */
     lateOutcome: z
       .strictObject({

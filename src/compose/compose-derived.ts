@@ -4,7 +4,7 @@
  * from the whole store, in a folder of its own, so that memory does not grow with the store. Nothing that belongs to the owner is written.
  */
 
-import { runListReached } from '../ledger/read/run-list.ts'
+import { runListReached } from '../ledger/read/run-list-projection.ts'
 import { isStillThere, type SeenRecord } from '../ledger/read/seen-record.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { AuditIndex } from '../store/audit-index.ts'

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
+import { HERE as IN_THIS_THREAD, type Upkeep } from '../ledger/upkeep.ts'
 import { ReaderThreads } from '../reading/reader-threads.ts'
 import type { Settings } from '../settings/config.ts'
 import { AUDIT_FILE, LOG_FILE } from '../settings/places.ts'
@@ -13,6 +14,8 @@ import type { ReaderPlaces } from './reader-worker.ts'
 
 export interface ReadersDeps {
   readonly index: AuditIndex
+  /** Who writes the index; this thread where it is absent. */
+  readonly upkeep?: Pick<Upkeep, 'do'> | undefined
   /** Told of events that do not verify. */
   readonly ledger: () => Pick<Ledger, 'integrity'> | undefined
 }
@@ -24,23 +27,36 @@ const HERE: string | undefined = import.meta.url
 export function openReaders(
   { store, keys, data, readThreads }: Settings,
   log: Log,
-  { index, ledger }: ReadersDeps,
+  { index, upkeep = IN_THIS_THREAD, ledger }: ReadersDeps,
 ): ReaderThreads | undefined {
   if (readThreads === 0 || store.kind !== 'sqlite' || HERE === undefined) return undefined
   const file = new URL('./reader-worker.js', import.meta.url)
   if (!existsSync(file)) return undefined
   const workerData: ReaderPlaces = { store, keys, logs: join(data, LOG_FILE), audit: join(data, AUDIT_FILE) }
   const onFault = (fault: SealFault): void => ledger()?.integrity.reported(fault)
-  return new ReaderThreads({ count: readThreads, file, workerData, log, onFault, index: ownerOf(index) })
+  return new ReaderThreads({ count: readThreads, file, workerData, log, onFault, index: ownerOf(index, upkeep) })
 }
 
-function ownerOf(index: AuditIndex): IndexOwner {
+function ownerOf(index: AuditIndex, upkeep: Pick<Upkeep, 'do'>): IndexOwner {
+  const vouch = async (damage?: string): Promise<string | undefined> => {
+    if (damage !== undefined) index.renew(damage)
+    return (await index.isAuthentic()) ? index.knownState() : undefined
+  }
   return {
-    vouch: async (damage) => {
-      if (damage !== undefined) index.renew(damage)
-      return (await index.isAuthentic()) ? index.knownState() : undefined
-    },
-    opening: async () => index.opening(),
-    opened: async () => index.opened(),
+    vouch: (damage) =>
+      upkeep.do(
+        () => vouch(damage),
+        (it) => it.indexOwner.vouch(damage),
+      ),
+    opening: () =>
+      upkeep.do(
+        async () => index.opening(),
+        (it) => it.indexOwner.opening(),
+      ),
+    opened: () =>
+      upkeep.do(
+        async () => index.opened(),
+        (it) => it.indexOwner.opened(),
+      ),
   }
 }

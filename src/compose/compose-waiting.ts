@@ -40,7 +40,7 @@ export function startOpening(settings: Settings, log: Log): Opening {
   const open = async (): Promise<OpenLedger> => {
     for (let tries = 0; ; tries += 1) {
       try {
-        const opened = await openLedger({ auditWaitMs: AUDIT_WAIT_MS, ...settings }, log, patience)
+        const opened = await openLedger(served(settings), log, patience)
         if (reason !== '') log.info({}, 'the store answers')
         return opened
       } catch (error) {
@@ -52,6 +52,10 @@ export function startOpening(settings: Settings, log: Log): Opening {
     }
   }
   return { opened: open(), away, reason: () => reason, stop: () => stopping.abort() }
+}
+
+function served(settings: Settings): Settings {
+  return { auditWaitMs: AUDIT_WAIT_MS, ...(settings.readThreads > 1 && { upkeepThread: {} }), ...settings }
 }
 
 function isAway(error: unknown): boolean {

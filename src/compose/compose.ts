@@ -1,11 +1,9 @@
 /** @module Puts the concrete parts together, in order, and takes them apart in reverse. Nothing else names them. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { createLedger } from '../ledger/create-ledger.ts'
-import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import type { LogSettings } from '../ledger/log/log-settings.ts'
@@ -19,32 +17,19 @@ import { WorkQueue } from '../resources/work-queue.ts'
 import type { Settings } from '../settings/config.ts'
 import { guardedTarget } from '../settings/guarded-target.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
-import {
-  AUDIT_FILE,
-  CHECKPOINTS_SUFFIX,
-  isOnServer,
-  type KeyPlace,
-  LOG_FILE,
-  STORE_FILE,
-  VIEWS_FILE,
-} from '../settings/places.ts'
+import { isOnServer, type KeyPlace } from '../settings/places.ts'
 import { watchPolicies } from '../settings/policy-file.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { makeFolder } from '../signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
-import type { AuditIndex } from '../store/audit-index.ts'
-import type { DerivedFileOptions, DerivedFileRenewal } from '../store/derived-file.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
-import type { LogStore } from '../store/log-store.ts'
 import { takeDataFolder, takeOwnership } from '../store/sqlite/owner-lock.ts'
-import { openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
-import { openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
-import { openSqliteViews } from '../store/sqlite/sqlite-views.ts'
 import { prepareStorePath } from '../store/sqlite/store-path.ts'
 import type { WalLoss } from '../store/sqlite/wal-loss.ts'
-import type { ViewStore } from '../store/view-store.ts'
+import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
+import { checkpointsPath, openAuditIndex, openFollowingFiles, openLogs, openViews } from './compose-files.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
 import { SharedFiles } from './compose-sharing.ts'
@@ -71,6 +56,8 @@ export interface OpenLedger extends AsyncDisposable {
   readonly work: WorkQueue
   /** Absent: everything is read in this thread. */
   readonly readers?: ReaderThreads
+  /** Absent: the files that follow the store are written in this thread. */
+  readonly upkeep?: UpkeepThread
 }
 
 /**
@@ -102,23 +89,22 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const sharing = await shareFiles(settings, keys, log)
     if (sharing !== undefined) opened.add(sharing)
-    const onRenewed = (renewal: DerivedFileRenewal): void =>
-      log.warn(renewal, 'a file that follows the store is made anew from it')
-    const views = opened.add(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
+    const files = opened.add(openFollowingFiles(settings, { keys, log, store, memoryBytes: memory.totalBytes }))
+    const { views, upkeep } = files
     const origin = settings.origin === undefined ? {} : { origin: settings.origin }
     const logs = {
-      store: opened.add(openLogs(settings, { onRenewed, guard: logFileGuard(keys) })),
+      store: files.logs,
       maxDelayMs: settings.checkpointDelayMs,
       ...dialled.ofLogs,
       ...keptBeside(settings),
     }
     const audit = {
-      index: opened.add(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') })),
+      index: files.audit,
       onlyIfAsked: settings.auditIfAsked === true,
       waitMs: settings.auditWaitMs,
     }
     let created: Ledger | undefined
-    const readers = openReaders(settings, log, { index: audit.index, ledger: () => created })
+    const readers = openReaders(settings, log, { index: audit.index, upkeep, ledger: () => created })
     created = await createLedger({
       store,
       views,
@@ -128,6 +114,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       audit: { ...audit, elsewhere: readers },
       memory,
       work,
+      ...(upkeep && { upkeep: (host) => upkeep.begin(host) }),
       isOwnerGone: ownerGone(settings),
       values: settings.values,
       scrubDays: settings.scrubDays,
@@ -138,7 +125,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     if (sharing !== undefined) opened.add(sharing.keep())
     if (readers !== undefined) opened.add(readers)
     return {
-      ...{ ledger, keys, store, memory, work, ...(readers && { readers }) },
+      ...{ ledger, keys, store, memory, work, ...(readers && { readers }), ...(upkeep && { upkeep }) },
       [Symbol.asyncDispose]: () => opened.close(),
     }
   } catch (error) {
@@ -209,29 +196,9 @@ function walLossLog(log: Log): (loss: WalLoss) => void {
       : log.error(loss, 'the log of the store is damaged: the ledger goes on without its last frames, as requested')
 }
 
-type DerivedOptions = Omit<DerivedFileOptions, 'path'>
-
-function openViews(settings: Settings, options: DerivedOptions = {}): ViewStore {
-  return openSqliteViews({ path: derivedPath(settings, VIEWS_FILE), ...options })
-}
-
-function openLogs(settings: Settings, options: DerivedOptions = {}): LogStore {
-  return openSqliteLogs({ path: derivedPath(settings, LOG_FILE), ...options })
-}
-
-function openAuditIndex(settings: Settings, options: DerivedOptions = {}): AuditIndex {
-  return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
-}
-
-function derivedPath({ store, data }: Settings, name: string): string {
-  return store.kind === 'memory' ? ':memory:' : join(data, name)
-}
-
-/** Beside the store's file; of a store on a server, which forgets along with its checkpoints, each process in its own data folder. */
-function keptBeside({ store, data }: Settings): { kept?: CheckpointFile } {
-  if (store.kind === 'memory') return {}
-  const beside = store.kind === 'sqlite' ? store.path : join(data, STORE_FILE)
-  return { kept: new CheckpointFile(`${beside}${CHECKPOINTS_SUFFIX}`) }
+function keptBeside(settings: Settings): { kept?: CheckpointFile } {
+  const path = checkpointsPath(settings)
+  return path === undefined ? {} : { kept: new CheckpointFile(path) }
 }
 
 /** Two processes that each made keys for a store they share would found two ledgers on it. */

@@ -1,5 +1,4 @@
 /** @module Entry of a thread that reads: a connection of its own to the store's file, read-only, and the keys that check what it reads. */
-import { constants, setPriority } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Sealer } from '../ledger/identity/sealer.ts'
@@ -7,12 +6,12 @@ import { BodyReader } from '../reading/body-reader.ts'
 import type { FromReader, ToReader } from '../reading/protocol.ts'
 import type { ReaderSources } from '../reading/reader-pages.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
-import { fixedKeys, requireKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
 import type { KeyPlace, StorePlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { AuditSnapshots } from '../store/sqlite/audit-snapshots.ts'
 import { keptLeaves } from '../store/sqlite/sqlite-leaves.ts'
 import { openReader } from './compose-stores.ts'
+import { giveWay, keysAt } from './worker-parts.ts'
 
 export interface ReaderPlaces {
   readonly store: StorePlace
@@ -24,22 +23,6 @@ export interface ReaderPlaces {
 }
 
 const MEMORY_EVERY_MS = 1_000
-
-/** Whoever writes goes first where processors are few. On Linux a priority is a thread's; elsewhere it would be the whole process's. */
-function giveWay(): void {
-  try {
-    if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // It reads all the same.
-  }
-}
-
-function keysAt(place: KeyPlace): WatchedKeys {
-  const keys = requireKeys(place)
-  if (place.kind === 'text') return fixedKeys(keys)
-  // What cannot be read is reported by the thread that seals with it.
-  return watchKeyFile({ path: place.path, keys, onError: () => undefined })
-}
 
 async function serve(port: MessagePort, { store: place, keys: keyPlace, logs, audit }: ReaderPlaces): Promise<void> {
   giveWay()

@@ -144,7 +144,7 @@ export function refusedBody(refusal: Refusal, fingerprint: string): EventBody<'R
     fingerprint,
     detail,
     ...(pointer === undefined ? {} : { pointer }),
-    ...(evidence === undefined ? {} : { evidence }),
+    ...(evidence === undefined ? {} : { evidence: evidence as EventBody<'RequestRefused'>['evidence'] }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { ReaderThreads } from '../reading/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
+import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import type { WebhookCounters } from './webhook-metrics.ts'
 
 const KIB = 1024
@@ -73,6 +74,8 @@ export interface AppOptions {
   readonly disks?: Readonly<Record<string, string>>
   /** Threads that make exports, bundles, replays and answers; absent: the thread that answers makes them. */
   readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
+  /** The thread that writes the files that follow the store, for its counters; absent where there is none. */
+  readonly upkeep?: Pick<UpkeepThread, 'stats'>
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */
@@ -81,7 +84,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'webhook'
+type Optional = 'readers' | 'upkeep' | 'webhook'
 
 /** The same with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

@@ -1,8 +1,7 @@
 /** @module How well the ledger keeps up: what is covered, witnessed, time-stamped, in doubt. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Ledger } from '../ledger/ledger.ts'
-
-export const PREFIX = 'countersign_'
+import { PREFIX } from './registered.ts'
 
 /** What is not known yet is not reported: 0 would say that all is well. */
 export function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {

@@ -3,10 +3,11 @@ import { statfs } from 'node:fs/promises'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ReaderStats, ReaderThreads } from '../reading/reader-threads.ts'
 import type { MemoryBudget, SharedMemory } from '../resources/memory-budget.ts'
-import { PREFIX, registerKeptUp } from './kept-up-metrics.ts'
+import { registerKeptUp } from './kept-up-metrics.ts'
+import { counter, gauge, PREFIX } from './registered.ts'
 import type { StreamSlots } from './stream-slots.ts'
+import { registerThreads, type Threads } from './thread-metrics.ts'
 import { registerWebhook, type WebhookCounters } from './webhook-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -21,26 +22,25 @@ export interface HttpMetrics {
 }
 
 /** What the edge holds that is worth a gauge. */
-export interface Measured {
+export interface Measured extends Threads {
   readonly ledger: Pick<Ledger, 'stats' | 'status'>
   readonly slots: StreamSlots
   readonly memory: MemoryBudget
   readonly version: string
-  readonly readers?: Pick<ReaderThreads, 'stats'>
   /** Folders by the name that the metric gives them. */
   readonly disks: Readonly<Record<string, string>>
   readonly webhook?: WebhookCounters | undefined
 }
 
 export function createMetrics(measured: Measured): HttpMetrics {
-  const { ledger, slots, memory, version, readers, disks, webhook } = measured
+  const { ledger, slots, memory, version, readers, upkeep, disks, webhook } = measured
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
   registerProcess(registry, version)
   registerMemory(registry, memory)
   registerKeptUp(registry, ledger)
-  registerReaders(registry, readers)
+  registerThreads(registry, { readers, upkeep })
   registerDisks(registry, disks)
   registerWebhook(registry, webhook)
   const registers = [registry]
@@ -132,19 +132,6 @@ function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   })
 }
 
-function registerReaders(registry: Registry, readers: Measured['readers']): void {
-  const stats = (): ReaderStats => readers?.stats() ?? { threads: 0, bodies: 0, heapBytes: 0, deaths: 0 }
-  gauge(
-    registry,
-    'reader_threads',
-    'Threads that make exports, bundles and replays; 0: the one that writes makes them.',
-    () => stats().threads,
-  )
-  gauge(registry, 'reader_exports', 'Exports, bundles and replays that they are making.', () => stats().bodies)
-  gauge(registry, 'reader_heap_bytes', 'Heaps of these threads.', () => stats().heapBytes)
-  counter(registry, 'reader_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
-}
-
 function registerDisks(registry: Registry, disks: Measured['disks']): void {
   new Gauge({
     name: `${PREFIX}disk_free_bytes`,
@@ -219,28 +206,4 @@ function registerMemory(registry: Registry, memory: MemoryBudget): void {
   byShare('memory_share_limit_bytes', 'What a share may hold.', ({ limitBytes }) => limitBytes)
   byShare('memory_share_bytes', 'What a share holds.', ({ usedBytes }) => usedBytes)
   byShare('memory_share_refusals', 'Times that a share was found full.', ({ refusals }) => refusals)
-}
-
-function gauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
-  new Gauge({
-    name: PREFIX + name,
-    help,
-    registers: [registry],
-    async collect() {
-      this.set(await read())
-    },
-  })
-}
-
-/** Mirrors a count that is kept elsewhere. */
-function counter(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name: PREFIX + name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc(read())
-    },
-  })
 }

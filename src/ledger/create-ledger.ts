@@ -8,14 +8,10 @@ import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Followed } from './followed.ts'
+import { appendFact } from './identity/append-fact.ts'
 import { type DiscloseDeps, discloseRunKeys } from './identity/disclose-keys.ts'
 import { LedgerFacts } from './identity/ledger-facts.ts'
-import {
-  type LedgerIdentityDeps,
-  openLedgerIdentity,
-  recordRotations,
-  refuseForeignKeys,
-} from './identity/ledger-identity.ts'
+import { type LedgerIdentityDeps, openLedgerIdentity, refuseForeignKeys } from './identity/ledger-identity.ts'
 import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
 import { type ServiceDeps, serviceRecord } from './identity/service-record.ts'
@@ -23,7 +19,7 @@ import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
-import { LogStartError } from './log/log-deps.ts'
+import { type LogFact, LogStartError } from './log/log-deps.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import { type ApprovalReadDeps, ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
@@ -39,8 +35,8 @@ import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
 import { waitReads } from './read/wait-reads.ts'
 import { type OwnStats, Stats } from './stats.ts'
-import { watchStore } from './store-watch.ts'
 import { ValueStore } from './values/value-store.ts'
+import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
 import { LeaseClock } from './write/lease-clock.ts'
 import { type RunAggregateDeps, RunAggregates } from './write/run-aggregates.ts'
@@ -66,10 +62,12 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const followed = followedBy(options)
   const lag = lagOf(stats)
   const appendsSoFar = () => stats.handedOverTotal
-  const upkeep = { sealer, effects, appendsSoFar, memory }
+  const append = (fact: LogFact) => appendFact({ store, sealer, effects }, fact)
+  const upkeep = { sealer, effects, append, appendsSoFar, memory }
   const openLogs = await logsOf(options, { ...upkeep, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)
   const { ledgerId, origin } = await openLedgerIdentity(founding)
-  const logs = openLogs?.(origin)
+  const keeping = options.upkeep?.({ append, onFault: (fault) => sealer.faultFound(fault) })
+  const logs = openLogs?.(origin, keeping)
 
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
   const runs = hotRunsWithin(memory, { store, views, sealer, leases, work }, options.hotRunsMax)
@@ -78,15 +76,15 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const queries = new Queries({ store, runs, reader, sealer, leases, values })
   const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
   const write = new WritePath({ ...deciding, valueLimits: options.values })
-  const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs })
+  const listing = { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
+  const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })
-  const audit =
-    options.audit &&
-    openAudit({ store, list, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly, log })
+  const following = { list, followed: followed('audit'), lag: lag.audit, upkeep: keeping }
+  const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
   const exports = new Exports({ store, logs, logKeys, effects, facts })
   const finish = finishOnce([list, audit])
-  const stopWatching = watched(founding, { stats, runs })
+  const stopWatching = watched(founding, { stats, runs, upkeep: keeping })
 
   return {
     ledgerId,
@@ -133,24 +131,6 @@ async function logsOf(
   }
 }
 
-/** What a new key and a store that goes away make of a ledger that is open. */
-function watched(
-  founding: LedgerIdentityDeps,
-  { stats, runs }: { readonly stats: Stats; readonly runs: RunAggregates },
-): () => void {
-  const { keys, store, log, readOnly } = founding
-  const stops = [
-    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding))),
-    watchStore(store, { log, stats }),
-    store.onStatus((status) => {
-      if (status.state !== 'ready' && status.state !== 'full') runs.clear()
-    }),
-  ]
-  return () => {
-    for (const stop of stops) stop()
-  }
-}
-
 type Finishing = { finish(signal: AbortSignal): Promise<void> }
 
 /** Once: whoever closes the ledger again may have closed its files. */
@@ -184,7 +164,7 @@ function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEv
 }
 
 /** What of it is known. */
-function keptUp({ lag, list, logs }: Upkeep): KeptUp {
+function keptUp({ lag, list, logs }: Followers): KeptUp {
   const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
   return {
     ...lagsOf(lag),
@@ -194,19 +174,13 @@ function keptUp({ lag, list, logs }: Upkeep): KeptUp {
   }
 }
 
-interface Upkeep {
+interface Followers {
   readonly lag: Record<LedgerFollower, Followed>
   readonly list: RunList
   readonly logs: OpenLogs | undefined
 }
 
 type KeptUp = Omit<LedgerStats, OwnStats | 'hotRuns' | 'integrity'>
-
-function recordNewKey(founding: LedgerIdentityDeps): void {
-  recordRotations(founding).catch((error: unknown) =>
-    founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
-  )
-}
 
 /** The store as upkeep reads it. */
 function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore {

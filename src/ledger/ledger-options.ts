@@ -8,6 +8,7 @@ import type { ViewStore } from '../store/view-store.ts'
 import type { AnswerMaker } from './audit/audit-service.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
+import type { BeginUpkeep } from './upkeep.ts'
 import type { ValueLimits } from './values/value-limits.ts'
 
 export interface LedgerOptions {
@@ -30,6 +31,8 @@ export interface LedgerOptions {
     /** Absent: questions are answered in this thread. */
     readonly elsewhere?: AnswerMaker | undefined
   }
+  /** Another thread writes the files that follow the store; absent: this one does. */
+  readonly upkeep?: BeginUpkeep | undefined
   /** What the operator declared for a tenant's runs; absent: nothing for any. Read at each start of a new run. */
   readonly tenantPolicy?: TenantPolicies
   /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */

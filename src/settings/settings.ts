@@ -237,7 +237,7 @@ export const SETTINGS = {
   },
   'read-threads': {
     about:
-      'threads that answer auditors and make exports, bundles and replays of a store in a file, beside the one that decides and answers; 0: that one makes them too',
+      'threads that answer auditors and make exports, bundles and replays of a store in a file, beside the one that decides and answers, and from 2 on one more that writes the files that follow it; 0: that one does all of it',
     fallback: '1',
     schema: wholeNumber(0, READ_THREADS_MAX),
   },

@@ -113,16 +113,6 @@ inspect('runs, events, searches and named queries are lines of JSON where the ou
   assert.equal((await rows('audit', 'runs', '--limit', '1')).length, 1)
 })
 
-inspect(
-  'integrity is answered from the store itself, beside no server: nothing is on record as broken (LOG-24)',
-  async () => {
-    assert.equal(
-      (await rows('integrity')).map(({ broken, faults }) => [broken, faults]),
-      [[0, []]],
-    )
-  },
-)
-
 inspect('a question as of a size of the log is answered the same as it was then (LOG-22)', async () => {
   assert.equal(
     (await rows('audit', 'runs', '--as-of', '3')).map(({ run, events }) => [run, events]),

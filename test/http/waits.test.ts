@@ -1,7 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { EVENTS } from '../../schemas/events.ts'
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { SIGNALS_HELD_MAX } from '../../schemas/waiting.ts'
 import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
 
@@ -145,32 +144,6 @@ test('a run holds so many signals and waits, and no more (A197)', async () => {
   const taken = await edge.post('/v1/runs/r/waits', { name: 'n' })
   assert.is((await bodyOf(taken)).code, 'waits-full')
 })
-
-test('what a refused signal leaves on record fits the catalogue of events: the store stays VERIFIED, and a repeat says the same (A260)', async () => {
-  await using edge = await testEdge()
-  await edge.started('r')
-  const schema = { type: 'object', required: ['a', 'b'], additionalProperties: false }
-  await edge.post('/v1/runs/r/waits', { name: 'go', schema })
-  const first = await sent(edge, 'go', { payload: { c: [1] } }, { 'Idempotency-Key': 'once' })
-  const again = await sent(edge, 'go', { payload: { c: [1] } }, { 'Idempotency-Key': 'once' })
-  assert.equal([first.code, (first.said.faults as Json[]).length > 0], ['signal-invalid', true])
-  assert.equal(again.said, first.said)
-  await edge.started('closed', { policy: { signals: 'refuse' } })
-  await edge.post('/v1/runs/closed/waits', { name: 'other' })
-  const refused = await bodyOf(await edge.post('/v1/runs/closed/signals/go', {}))
-  assert.equal([refused.code, refused.awaited], ['signal-not-awaited', ['other']])
-  const bodies = await recordedBodies(edge, 'RequestRefused')
-  assert.is(bodies.length, 2)
-  for (const body of bodies) assert.is(EVENTS.RequestRefused.schema.safeParse(body).success, true, JSON.stringify(body))
-})
-
-/** Bodies of the tenant's events of one type, as they are stored. */
-async function recordedBodies({ inner, tenant }: TestEdge, type: string): Promise<readonly Json[]> {
-  const bodies: Json[] = []
-  for await (const page of inner.store.readAll({ tenant }))
-    for (const { header, data } of page) if (JSON.parse(header).type === type) bodies.push(JSON.parse(data))
-  return bodies
-}
 
 test('signals come from tokens that may send them: of the tenant, of no agent, and of the run by their own scope alone (A198)', async () => {
   await using edge = await testEdge()

@@ -12,8 +12,7 @@ export const integrityRoutes: readonly GuardedRoute[] = [
     tag: 'history',
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
-    handle: async ({ edge, caller }) => {
-      await edge.ledger.integrity.known()
+    handle: ({ edge, caller }) => {
       const { faults, scrub } = edge.ledger.integrity.state(caller)
       return json(200, { items: faults.map((fault) => ({ ...fault })), scrub: { ...scrub } as JsonObject })
     },

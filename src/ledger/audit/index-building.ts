@@ -1,4 +1,5 @@
 /** @module What an auditor meets while the index is being made: how far it is and when to ask again, never a part of the answer. */
+import { orLate } from '../../resources/or-late.ts'
 
 export interface IndexProgress {
   /** Events that this pass has indexed so far. */
@@ -42,18 +43,9 @@ function leadingNumber(position: string): number {
 }
 
 /** Waits so long for the pass, which goes on meanwhile. Throws `IndexBuildingError` where it is not done by then. */
-export async function orBuilding(
+export function orBuilding(
   pass: Promise<void>,
   { waitMs, progress }: { readonly waitMs: number; readonly progress: () => IndexProgress },
 ): Promise<void> {
-  if (!Number.isFinite(waitMs)) return await pass
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), waitMs)
-  })
-  const first = await Promise.race([pass, late]).finally(() => clearTimeout(timer))
-  if (first !== 'late') return
-  // Nobody waits for it any more: what ends it badly is met by the next one who asks.
-  pass.catch(() => undefined)
-  throw new IndexBuildingError(progress())
+  return orLate(pass, waitMs, () => new IndexBuildingError(progress()))
 }

@@ -6,6 +6,7 @@ import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Effects, Log } from '../ports.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
+import { HERE, type Upkeep } from '../upkeep.ts'
 import { AccessLog } from './access-log.ts'
 import { AuditProjection } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
@@ -30,6 +31,8 @@ export interface OpenAuditDeps {
   readonly onlyIfAsked?: boolean
   /** Absent: questions are answered in this thread. */
   readonly elsewhere?: AnswerMaker | undefined
+  /** Who writes the index; this thread where it is absent. */
+  readonly upkeep?: Upkeep | undefined
   /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
   readonly waitMs?: number | undefined
   /** The store is another's to write: who asks is put on no record. */
@@ -48,12 +51,18 @@ const NOBODY = { note: () => undefined }
 /** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
-  const { list, waitMs = Number.POSITIVE_INFINITY, elsewhere } = deps
+  const { list, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
-  const follower = new QuietFollower((goOn) => projection.pass(goOn), { appendsSoFar, followed: lag, inLulls })
-  lag.watchBuilding(() => projection.building)
-  const building = { waitMs, progress: () => projection.progress }
+  const pass = (goOn: () => boolean): Promise<void> =>
+    upkeep.do(
+      () => projection.pass(goOn),
+      (it) => it.index(),
+    )
+  const isElsewhere = (): boolean => upkeep.elsewhere !== undefined
+  const follower = new QuietFollower(pass, { appendsSoFar, followed: lag, inLulls, isElsewhere })
+  lag.watchBuilding(() => (upkeep.elsewhere === undefined ? projection.building : upkeep.elsewhere.indexBuilding))
+  const building = { waitMs, progress: () => upkeep.elsewhere?.indexing ?? projection.progress }
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })

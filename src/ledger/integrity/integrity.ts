@@ -36,8 +36,6 @@ interface Reader {
 export interface Integrity {
   /** For whoever reads the store in another thread: an event that did not verify there. */
   reported(fault: SealFault): void
-  /** Resolves once `state` can tell what is on record: a ledger that only reads follows the store to its end first. */
-  known(): Promise<void>
   state(reader: Reader): IntegrityState
   /** How many events are on record as broken, but for past ones: every page asks. */
   broken(reader: Reader): number

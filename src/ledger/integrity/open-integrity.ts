@@ -50,8 +50,6 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   return {
     integrity: {
       reported: (fault) => deps.sealer.faultFound(fault),
-      // What reads beside an owner has no views before a pass over the list has made or checked them.
-      known: async () => (readOnly ? deps.list.catchUp() : undefined),
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
       broken: (caller) => present(placeOf(caller)),
       scrub: async () => {

@@ -15,7 +15,6 @@ import { dataDigest, digestText } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { LogRow } from '../../store/log-store.ts'
-import { appendFact } from '../identity/append-fact.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -221,7 +220,7 @@ export class CheckpointSigner {
       throw new TypeError('the signature does not verify under its own key')
 
     const data = { v: 1, origin: verifier.name, size, root: digestText(root), note }
-    const result = await appendFact(this.#deps, { tenant, type: 'CheckpointSigned', data, at })
+    const result = await this.#deps.append({ tenant, type: 'CheckpointSigned', data, at })
     // Whatever else it says, the next pass reads what is there and goes on from it.
     return result.kind === 'appended' ? { tenant, note } : undefined
   }

@@ -7,7 +7,6 @@ import { ledgerStream } from '../../../schemas/names.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { digestText } from '../../signing/digests.ts'
-import { appendFact } from '../identity/append-fact.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import type { StampFailures, StampingFault, StampingState, TimestampAuthority } from './timestamp-authority.ts'
@@ -78,7 +77,7 @@ export class CheckpointStamps implements Disposable {
         this.#received.delete(tenant)
         continue
       }
-      const result = await appendFact(this.#deps, { tenant, type: 'CheckpointTimestamped', data: data as never, at })
+      const result = await this.#deps.append({ tenant, type: 'CheckpointTimestamped', data: data as never, at })
       if (result.kind !== 'appended') continue
       this.#received.delete(tenant)
       any = true

@@ -1,11 +1,22 @@
 /** @module What the parts of the logs share, and what can go wrong with them. */
+import type { Json } from '../../../schemas/json.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
-import type { EventStore } from '../../store/event-store.ts'
+import type { Expectation } from '../../signing/check.ts'
+import type { AppendResult, EventStore } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import type { Followed } from '../followed.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Effects, Log } from '../ports.ts'
+
+/** A fact of the ledger's own about one of its logs. */
+export interface LogFact {
+  readonly tenant: string
+  readonly type: 'CheckpointSigned' | 'CheckpointTimestamped'
+  readonly data: Json
+  /** Where it goes: the stream, and what stands before it. */
+  readonly at: Expectation
+}
 
 export interface LogDeps {
   readonly store: EventStore
@@ -13,6 +24,8 @@ export interface LogDeps {
   readonly logKeys: LogKeys
   readonly sealer: Sealer
   readonly effects: Effects
+  /** Seals a fact and appends it. */
+  readonly append: (fact: LogFact) => Promise<AppendResult>
   readonly log: Log
   /** Appends handed to the store so far: while it stands still, the logs have time. */
   readonly appendsSoFar: () => number

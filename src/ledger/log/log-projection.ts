@@ -52,7 +52,7 @@ export class LogProjection {
     this.#origin = origin
     this.#caches = caches
     // What is kept at hand is ahead of an empty file.
-    deps.logStore.onRenewed(() => this.#forget())
+    deps.logStore.onRenewed(() => this.forget())
   }
 
   /** Follows the store to where it is at the call, or to where the signal stops it. Passes never overlap. */
@@ -111,7 +111,8 @@ export class LogProjection {
     this.#deps.logStore.renew(reason)
   }
 
-  #forget(): void {
+  /** What is at hand may be behind the file, or ahead of it: it is read from there again. */
+  forget(): void {
     this.#caches.trees.clear()
     this.#caches.streams.clear()
   }
@@ -142,7 +143,7 @@ export class LogProjection {
       saved = await this.#fold(page, from)
       return saved
     } finally {
-      if (!saved) this.#forget()
+      if (!saved) this.forget()
     }
   }
 

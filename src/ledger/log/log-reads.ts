@@ -12,11 +12,11 @@ import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
 import { type Position, readOne } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
+import type { LogUpkeep } from '../upkeep.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
-import type { StreamHeads } from './stream-heads.ts'
 import type {
   ConsistencyProof,
   InclusionProof,
@@ -39,7 +39,7 @@ type OwnReads = Omit<Reads, 'successions' | 'leafRecords'>
 interface ReadsParts {
   readonly projection: LogProjection
   readonly posts: WitnessPosts
-  readonly heads: StreamHeads
+  readonly upkeep: LogUpkeep
 }
 
 /** The methods of a class do not come along when its parts are put together. */
@@ -70,13 +70,13 @@ class LogReads implements OwnReads {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #posts: WitnessPosts
-  readonly #heads: StreamHeads
+  readonly #upkeep: LogUpkeep
 
-  constructor(deps: LogDeps, { projection, posts, heads }: ReadsParts) {
+  constructor(deps: LogDeps, { projection, posts, upkeep }: ReadsParts) {
     this.#deps = deps
     this.#projection = projection
     this.#posts = posts
-    this.#heads = heads
+    this.#upkeep = upkeep
   }
 
   verifierKey(tenant: string): string {
@@ -182,7 +182,7 @@ class LogReads implements OwnReads {
   }
 
   async treeAt(tenant: string, position: Position): Promise<LogTree | undefined> {
-    await this.#projection.catchUp()
+    await this.#upkeep.catchUp()
     const tree = this.#projection.tree(tenant)
     const size = this.#leavesUpTo(tenant, position, tree.size)
     if (tree.stopped !== undefined && size === tree.size) return undefined
@@ -214,7 +214,7 @@ class LogReads implements OwnReads {
   ): Promise<StreamPath | undefined> {
     const checkpoint = readCheckpoint(note, this.#projection.verifiers(tenant))
     const root = checkpoint && streamsRoot(checkpoint.extensions)
-    return root === undefined ? undefined : this.#heads.path(tenant, stream, size, root)
+    return root === undefined ? undefined : this.#upkeep.streamPath(tenant, stream, size, root)
   }
 
   leafIndex(tenant: string, eventId: string): number | undefined {

@@ -5,8 +5,7 @@ import { linkedSignal } from '../../resources/linked-signal.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
-import { checkpointKeeper } from './checkpoint-keeper.ts'
-import { CheckpointSigner } from './checkpoint-signer.ts'
+import { HERE, type LogUpkeep, type Upkeep } from '../upkeep.ts'
 import { CheckpointStamps } from './checkpoint-stamps.ts'
 import { logCaches } from './log-caches.ts'
 import type { LogDeps } from './log-deps.ts'
@@ -14,6 +13,7 @@ import { guardStart } from './log-guard.ts'
 import { LogProjection } from './log-projection.ts'
 import { logReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
+import { logUpkeep, logUpkeepAnywhere } from './log-upkeep.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { TenantLogs } from './tenant-logs.ts'
 import type { StampFailures, StampingState } from './timestamp-authority.ts'
@@ -47,7 +47,7 @@ export interface OpenLogs extends TenantLogs, AsyncDisposable {
 export async function guardedLogs(
   settings: (LogSettings & { readonly store: LogStore }) | undefined,
   more: Omit<LogDeps, 'logStore'>,
-): Promise<((origin: string) => OpenLogs) | undefined> {
+): Promise<((origin: string, upkeep?: Upkeep) => OpenLogs) | undefined> {
   if (settings === undefined) return undefined
   const deps = { ...more, logStore: settings.store }
   const found = settings.kept?.load()
@@ -55,41 +55,47 @@ export async function guardedLogs(
   const guard = { deps, projection: new LogProjection(deps, found?.origin ?? '', caches), kept: settings.kept }
   await againIfRenewed(() => guardStart(guard, found))
   const heads = new StreamHeads({ logStore: deps.logStore, cache: caches.heads })
-  return (origin) =>
-    openTenantLogs(deps, { projection: new LogProjection(deps, origin, caches), heads }, { ...settings, origin })
+  return (origin, upkeep = HERE) => {
+    const projection = new LogProjection(deps, origin, caches)
+    const own = logUpkeep(deps, { projection, heads, kept: settings.kept, origin })
+    const logs = logUpkeepAnywhere(own, upkeep, projection)
+    return openTenantLogs(
+      deps,
+      { projection, upkeep: logs, isElsewhere: () => upkeep.elsewhere !== undefined },
+      settings,
+    )
+  }
+}
+
+interface FollowedLogs {
+  /** What answers are read from. */
+  readonly projection: LogProjection
+  readonly upkeep: LogUpkeep
+  /** Another thread brings the logs up: nobody has to give way to writers. */
+  readonly isElsewhere: () => boolean
 }
 
 /** Starts following the store. Disposing it publishes once more, as far as a short wait allows; the stores stay open. */
 function openTenantLogs(
   deps: LogDeps,
-  { projection, heads }: { readonly projection: LogProjection; readonly heads: StreamHeads },
-  {
-    origin,
-    maxDelayMs = CHECKPOINT_DELAY_MS,
-    kept,
-    witnesses = [],
-    stamps: stampedBy,
-  }: LogSettings & { readonly origin: string },
+  { projection, upkeep, isElsewhere }: FollowedLogs,
+  { maxDelayMs = CHECKPOINT_DELAY_MS, witnesses = [], stamps: stampedBy }: LogSettings,
 ): OpenLogs {
-  deps.lag?.watchBuilding(() => projection.building)
-  const signer = new CheckpointSigner(deps, projection, heads)
+  deps.lag?.watchBuilding(() => upkeep.building)
   const posts = new WitnessPosts(witnesses, postedLogs(projection, deps), deps)
   const stamps = stampedBy && new CheckpointStamps(deps, projection, stampedBy)
-  const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
   let coveredAtMs: number | undefined
 
   const pass = async (signal?: AbortSignal): Promise<void> => {
     const atItsEnd = deps.lag?.passing()
     const begunMs = deps.effects.nowMs()
-    await projection.catchUp(signal)
+    await upkeep.catchUp(signal)
     if (signal?.aborted === true) return
     atItsEnd?.()
-    const signed = await signer.signDue(signal)
-    keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
-    if (signed.length > 0) await projection.catchUp(signal)
-    if (await stamps?.record(signal)) await projection.catchUp(signal)
-    await signer.restoreHeads(signal)
+    if ((await upkeep.sign(signal)) > 0) await upkeep.catchUp(signal)
+    if (await stamps?.record(signal)) await upkeep.catchUp(signal)
+    await upkeep.restoreHeads(signal)
     if (deps.logStore.dueLogs().length === 0) coveredAtMs = begunMs
     // Of all logs: another process may have signed, and a restart forgets who cosigned.
     if (witnesses.length === 0 && stamps === undefined) return
@@ -103,12 +109,12 @@ function openTenantLogs(
     await publishing
   }
   const stop = new AbortController()
-  const stopRenewals = fillWhenRenewed(deps, projection, stop.signal)
+  const stopRenewals = fillWhenRenewed(deps, upkeep, stop.signal)
   const turns = createTurns(maxDelayMs, deps.appendsSoFar)
   const inTurns = (): void => {
     const turn = turns.next()
     if (turn === undefined || publishing !== undefined) return
-    const lull = turn === 'lull' ? whileNothingIsAppended(deps.appendsSoFar) : undefined
+    const lull = turn === 'lull' && !isElsewhere() ? whileNothingIsAppended(deps.appendsSoFar) : undefined
     const signal = lull === undefined ? stop.signal : linkedSignal(lull.signal, stop.signal)
     publish(signal)
       .then(() => signal.aborted || turns.taken())
@@ -119,7 +125,7 @@ function openTenantLogs(
 
   return {
     maxDelayMs,
-    ...logReads(deps, { projection, posts, heads }),
+    ...logReads(deps, { projection, posts, upkeep }),
     publish: () => publish(),
     coveredAtMs: () => coveredAtMs,
     failures: () => ({ witnessFailures: posts.failures(), ...stampingOf(stamps) }),
@@ -142,9 +148,9 @@ const stampingOf = (stamps: CheckpointStamps | undefined) =>
   stamps === undefined ? { stampFailures: [] } : { stampFailures: stamps.failures(), stamping: stamps.state() }
 
 /** A file that was rebuilt is filled at once: nobody who asks should wait for the next turn. */
-function fillWhenRenewed({ logStore, log }: LogDeps, projection: LogProjection, stop: AbortSignal): () => void {
+function fillWhenRenewed({ logStore, log }: LogDeps, upkeep: LogUpkeep, stop: AbortSignal): () => void {
   const fill = async (): Promise<void> => {
-    if (!stop.aborted) await projection.catchUp(stop)
+    if (!stop.aborted) await upkeep.catchUp(stop)
   }
   return logStore.onRenewed(() =>
     setImmediate(() => {

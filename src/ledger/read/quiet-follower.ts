@@ -1,4 +1,4 @@
-/** @module When a view follows the store: whenever it is requested, and while nothing is appended. It costs the write path nothing. */
+/** @module When a view follows the store: whenever it is requested, and while nothing is appended, or where another thread does it, all along. It costs the write path nothing. */
 
 import type { Followed } from '../followed.ts'
 
@@ -11,6 +11,8 @@ export interface FollowerOptions {
   readonly followed: Followed
   /** Looked at before a pass that nobody waits for. */
   readonly inLulls?: () => boolean
+  /** Passes are made in another thread: nobody has to wait for a lull. */
+  readonly isElsewhere?: () => boolean
 }
 
 export class QuietFollower implements Disposable {
@@ -20,18 +22,20 @@ export class QuietFollower implements Disposable {
   readonly #inLulls: () => boolean
   readonly #timer: NodeJS.Timeout
   #appendsSeen = -1
+  /** As the last pass that was made elsewhere began. */
+  #appendsPassed = -1
   #catchingUp: Promise<void> | undefined
 
   /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
   constructor(
     pass: (goOn: () => boolean) => Promise<void>,
-    { appendsSoFar, followed, inLulls = () => true }: FollowerOptions,
+    { appendsSoFar, followed, inLulls = () => true, isElsewhere = () => false }: FollowerOptions,
   ) {
     this.#pass = pass
     this.#followed = followed
     this.#appendsSoFar = appendsSoFar
     this.#inLulls = inLulls
-    this.#timer = setInterval(() => this.#whileQuiet(), QUIET_MS).unref()
+    this.#timer = setInterval(() => (isElsewhere() ? this.#allAlong() : this.#whileQuiet()), QUIET_MS).unref()
   }
 
   /** Many callers share one pass; one that came while it ran waits for the next. */
@@ -65,6 +69,17 @@ export class QuietFollower implements Disposable {
     this.#appendsSeen = appends
     if (!quiet || this.#catchingUp !== undefined || !this.#inLulls()) return
     this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
+  }
+
+  #allAlong(): void {
+    const appends = this.#appendsSoFar()
+    if (appends === this.#appendsPassed || this.#catchingUp !== undefined || !this.#inLulls()) return
+    this.#start(() => true).then(
+      () => {
+        this.#appendsPassed = appends
+      },
+      () => undefined,
+    )
   }
 
   /** The last pass of all, as far as it comes until `signal` is aborted: whoever opens the view next finds it where the store ends. */

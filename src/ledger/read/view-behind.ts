@@ -13,12 +13,15 @@ export function isOfRows(cause: unknown): boolean {
 
 /** The file of a view takes no writes, as on a full disk. Nothing is answered from it before it is where the store is. */
 export class ViewBehindError extends StoreUnavailableError {
-  constructor(view: 'the run list' | "the auditors' index", cause: unknown) {
+  readonly view: 'the run list' | "the auditors' index"
+
+  constructor(view: ViewBehindError['view'], cause: unknown) {
     const why = isOfRows(cause)
       ? 'what an event says does not fit its file'
       : 'its file takes no writes, as on a full disk'
     super(`${view} cannot follow the store: ${why}`, RETRY_AFTER_MS)
     this.name = 'ViewBehindError'
+    this.view = view
     this.cause = cause
   }
 }

@@ -22,7 +22,7 @@ const DAMAGE = [
 /** Opened where the limit of open files was met, SQLite may hold the file or its log for reading only, as long as it is open. */
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
 /** How long a caller is to wait where the medium refuses the file. */
-const AGAIN_MS = 1_000
+export const AGAIN_MS = 1_000
 const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal', REST_SUFFIX]
@@ -125,25 +125,16 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
   }
 
   #renewIfDamaged(error: unknown): never {
-    if (isSqliteCode(error, ...HALF_OPEN) && this.#options.path !== ':memory:') this.#db.close()
-    if (!isDamage(error)) throw this.#asUnavailable(error)
+    const { path } = this.#options
+    if (isHalfOpen(error) && path !== ':memory:') this.#db.close()
+    if (!isDamage(error)) throw asUnavailable(error, path)
     const reason = String(error)
     try {
       this.renew(reason)
     } catch (failure) {
-      throw this.#asUnavailable(failure)
+      throw asUnavailable(failure, path)
     }
-    throw new DerivedFileRenewedError({ file: this.#options.path, reason })
-  }
-
-  /** What the medium refuses now, it may take later; an error that is none of the medium's passes unchanged. */
-  #asUnavailable(error: unknown): unknown {
-    const { path } = this.#options
-    if (error instanceof StoreOpenError) return new StoreUnavailableError(error.message, AGAIN_MS)
-    const fault = diskFault(error, path)
-    if (fault === undefined) return error
-    const { operation, errno, code } = fault
-    return new StoreUnavailableError(`${path}: ${operation} failed (${errno}, ${code}): look at the disk`, AGAIN_MS)
+    throw new DerivedFileRenewedError({ file: path, reason })
   }
 
   #open(): { readonly db: Database; readonly over: T; readonly renewed?: string } {
@@ -234,4 +225,18 @@ export function readSchema(db: Database): string {
 
 export function isDamage(error: unknown): boolean {
   return isSqliteCode(error, ...DAMAGE)
+}
+
+/** The connection is of no use any more, and another one may be. */
+export function isHalfOpen(error: unknown): boolean {
+  return isSqliteCode(error, ...HALF_OPEN)
+}
+
+/** What the medium refuses now, it may take later; an error that is none of the medium's passes unchanged. */
+export function asUnavailable(error: unknown, path: string): unknown {
+  if (error instanceof StoreOpenError) return new StoreUnavailableError(error.message, AGAIN_MS)
+  const fault = diskFault(error, path)
+  if (fault === undefined) return error
+  const { operation, errno, code } = fault
+  return new StoreUnavailableError(`${path}: ${operation} failed (${errno}, ${code}): look at the disk`, AGAIN_MS)
 }

@@ -27,6 +27,7 @@ import {
 } from './audit-rows.ts'
 import { AUDIT_SCHEMA, AUDIT_SEALED } from './audit-schema.ts'
 import { SpendSums, spendGroups, spendOfRuns } from './audit-spend.ts'
+import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { openForReading, openForSnapshots, type ReadFile, type SnapshotFile } from './read-file.ts'
@@ -48,6 +49,11 @@ export function readSqliteAudit({
 /** The same for many readings, one after the other: nothing of it is vouched for here. */
 export function snapshotsOfAudit(path: string): SnapshotFile<ReadableIndex> | undefined {
   return openForSnapshots(path, kindUnder(undefined))
+}
+
+/** The file that another thread of this process writes. */
+export function auditBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<AuditIndex, keyof DerivedFile>> {
+  return besideOwner(options, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({

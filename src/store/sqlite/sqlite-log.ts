@@ -16,6 +16,7 @@ import type {
   StreamHeadRow,
   StreamHeads,
 } from '../log-store.ts'
+import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
 import { openDisposable } from './disposable-file.ts'
 import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
@@ -35,6 +36,11 @@ export function readSqliteLogs({
   guard,
 }: Pick<DerivedFileOptions, 'path' | 'guard'>): ReadFile<Omit<LogStore, keyof DerivedFile>> | undefined {
   return openForReading(path, kindUnder(guard))
+}
+
+/** The file that another thread of this process writes. */
+export function logsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<LogStore, keyof DerivedFile>> {
+  return besideOwner(options, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({

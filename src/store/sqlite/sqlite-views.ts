@@ -11,6 +11,7 @@ import type {
   ViewProgress,
   ViewStore,
 } from '../view-store.ts'
+import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { openForReading, type ReadFile } from './read-file.ts'
@@ -29,6 +30,11 @@ export function readSqliteViews({
   guard,
 }: Required<Pick<DerivedFileOptions, 'path' | 'guard'>>): ReadFile<Omit<ViewStore, keyof DerivedFile>> | undefined {
   return openForReading(path, kindUnder(guard))
+}
+
+/** The file that another thread of this process writes. */
+export function viewsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<ViewStore, keyof DerivedFile>> {
+  return besideOwner(options, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({

@@ -7,8 +7,8 @@ const ISO =
   /^(\d{4})[-/](\d{2})[-/](\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?: ?(Z|z|UTC|[+-]\d{2}(?::?\d{2})?))?)?$/
 const DOTTED = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/
 const SLASHED = /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})$/
-const DAY_FIRST = /^(?:([A-Z][a-z]{2,8}),? )?(\d{1,2})(?:st|nd|rd|th|\.)?(?: of)?[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4})$/
-const MONTH_FIRST = /^(?:([A-Z][a-z]{2,8}), )?([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/
+const DAY_FIRST = /^(?:[A-Z][a-z]{2,8},? )?(\d{1,2})(?:st|nd|rd|th|\.)?(?: of)?[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4})$/
+const MONTH_FIRST = /^(?:[A-Z][a-z]{2,8}, )?([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/
 const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([AaPp])\.?[Mm]\.?)?$/
 
 const MONTHS: readonly string[] = [
@@ -25,12 +25,6 @@ const MONTHS: readonly string[] = [
   'november',
   'december',
 ]
-
-/** In the order of `getUTCDay`. */
-const WEEKDAYS: readonly string[] = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
-
-/** `Tue`, `Tues`, `Thurs`. */
-const SHORT_FORMS: readonly number[] = [3, 4, 5]
 
 export interface TimeReading {
   /** `day` without a clock, `local` without a zone, `clock` without a day. */
@@ -62,19 +56,9 @@ function readNumeric(text: string): TimeReading | undefined {
 function readNamed(text: string): TimeReading | undefined {
   if (!YEAR_LAST.test(text)) return undefined
   const dayFirst = DAY_FIRST.exec(text)
-  if (dayFirst !== null) return onWeekday(dayFirst[1], dayOf(dayFirst[4], monthOf(dayFirst[3]), dayFirst[2]))
+  if (dayFirst !== null) return dayOf(dayFirst[3], monthOf(dayFirst[2]), dayFirst[1])
   const monthFirst = MONTH_FIRST.exec(text)
-  if (monthFirst === null) return undefined
-  return onWeekday(monthFirst[1], dayOf(monthFirst[4], monthOf(monthFirst[2]), monthFirst[3]))
-}
-
-/** A word before the day is that day's own name, or the text says something else: `Before 25 May 2024`, or a weekday on which it is not. */
-function onWeekday(name: string | undefined, day: TimeReading | undefined): TimeReading | undefined {
-  if (name === undefined || day === undefined) return day
-  const weekday = WEEKDAYS[new Date(day.ms).getUTCDay()]
-  return [weekday, ...SHORT_FORMS.map((chars) => weekday?.slice(0, chars))].includes(name.toLowerCase())
-    ? day
-    : undefined
+  return monthFirst === null ? undefined : dayOf(monthFirst[3], monthOf(monthFirst[1]), monthFirst[2])
 }
 
 function readIso([, year, month, day, hour, minute, second = '00', fraction = '', zone]: RegExpExecArray):

@@ -60,7 +60,6 @@ export function mayFollow(before: string, after: string, isState: boolean): bool
   const [from, to] = [stateText(before), stateText(after)]
   if (!isState && !NOT_YET.test(from)) return false
   if (!isState && PLACEHOLDER.test(from)) return to !== ''
-  if (isState && isDenied(from, to)) return false
   const [was, is] = [stateOf(from), stateOf(to)]
   if (was === undefined) return isState && to !== '' && (is === undefined || is.rank > 0 || to === 'open')
   if (is === undefined) return isState && to !== '' && was.rank < FINAL_RANK
@@ -90,22 +89,6 @@ function stateText(word: string): string {
 /** `awaiting confirmation` is one of the waiting words, whatever it waits for. */
 function stateOf(text: string): StateWord | undefined {
   return WORDS.get(text) ?? (/^(?:awaiting|waiting|pending) /.test(text) ? WORDS.get('pending') : undefined)
-}
-
-/** Words that say a deed was done. Before these `un` says that it was not; before others (`subscribed`, `locked`) that it was taken back. */
-const DEEDS = /^(?:paid|sent|sold|\w+ed)$/
-const NEVER_TAKEN_BACK = /^(?:paid|sent|sold|delivered|shipped|received|reviewed|tested|invoiced)$/
-
-/** Whether `to` says of what was decided or done that it was not: `approved` to `not approved`, `paid` to `unpaid`. */
-function isDenied(from: string, to: string): boolean {
-  const was = stateOf(from)
-  const [, plain, prefixed] =
-    /^(?:(?:not yet|not|never|non|noch nicht|nicht|un) (\w.*)|(?:un|in)(\w.*))$/.exec(to) ?? []
-  if (was !== undefined) {
-    const denied = stateOf(plain ?? prefixed ?? '')
-    return isDecision(was) && denied !== undefined && isDecision(denied)
-  }
-  return (plain === from && DEEDS.test(from)) || (prefixed === from && NEVER_TAKEN_BACK.test(from))
 }
 
 /** What was decided is not decided the other way by moving on. */

@@ -1,0 +1,150 @@
+/** @module The files that follow the store: where they lie, who opens them for writing, and the thread that takes them over. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
+import type { Log } from '../ledger/ports.ts'
+import type { Settings } from '../settings/config.ts'
+import type { WatchedKeys } from '../settings/key-source.ts'
+import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
+import type { AuditIndex } from '../store/audit-index.ts'
+import type { DerivedFileOptions, DerivedFileRenewal } from '../store/derived-file.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { LogStore } from '../store/log-store.ts'
+import { auditBesideOwner, openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
+import { logsBesideOwner, openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { openSqliteViews, viewsBesideOwner } from '../store/sqlite/sqlite-views.ts'
+import type { ViewStore } from '../store/view-store.ts'
+import { HandedOver } from '../upkeep/handed-over.ts'
+import type { FileName } from '../upkeep/protocol.ts'
+import { UpkeepThread } from '../upkeep/upkeep-thread.ts'
+import type { UpkeepPlaces } from './upkeep-worker.ts'
+
+/** Undefined in a bundle of CommonJS. */
+const HERE: string | undefined = import.meta.url
+
+type DerivedOptions = Omit<DerivedFileOptions, 'path'>
+
+export function openViews(settings: Settings, options: DerivedOptions = {}): ViewStore {
+  return openSqliteViews({ path: derivedPath(settings, VIEWS_FILE), ...options })
+}
+
+export function openLogs(settings: Settings, options: DerivedOptions = {}): LogStore {
+  return openSqliteLogs({ path: derivedPath(settings, LOG_FILE), ...options })
+}
+
+export function openAuditIndex(settings: Settings, options: DerivedOptions = {}): AuditIndex {
+  return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
+}
+
+function derivedPath({ store, data }: Settings, name: string): string {
+  return store.kind === 'memory' ? ':memory:' : join(data, name)
+}
+
+/** Beside the store's file; of a store on a server, which forgets along with its checkpoints, each process in its own data folder. */
+export function checkpointsPath({ store, data }: Settings): string | undefined {
+  if (store.kind === 'memory') return undefined
+  const beside = store.kind === 'sqlite' ? store.path : join(data, STORE_FILE)
+  return `${beside}${CHECKPOINTS_SUFFIX}`
+}
+
+export interface FollowingFiles extends AsyncDisposable {
+  readonly views: ViewStore
+  readonly logs: LogStore
+  readonly audit: AuditIndex
+  /** Absent where the thread that writes the store writes these files, too. */
+  readonly upkeep?: UpkeepThread
+}
+
+export interface FollowingOptions {
+  readonly keys: WatchedKeys
+  readonly log: Log
+  readonly store: Pick<EventStore, 'end'>
+  readonly memoryBytes: number
+}
+
+/** Opened here; a thread takes them over when the ledger begins it. Throws `StoreOpenError`. */
+export function openFollowingFiles(settings: Settings, options: FollowingOptions): FollowingFiles {
+  const { keys, log } = options
+  const onRenewed = (renewal: DerivedFileRenewal): void =>
+    log.warn(renewal, 'a file that follows the store is made anew from it')
+  const opened: Disposable[] = []
+  const open = <T extends Disposable>(file: T): T => {
+    opened.push(file)
+    return file
+  }
+  const close = (): void => {
+    for (const file of opened.splice(0).reverse()) file[Symbol.dispose]()
+  }
+  try {
+    const views = open(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
+    const logs = open(openLogs(settings, { onRenewed, guard: logFileGuard(keys) }))
+    const audit = open(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') }))
+    const program = upkeepProgram(settings)
+    if (program === undefined) return { views, logs, audit, [Symbol.asyncDispose]: async () => close() }
+    return inThread(settings, { ...options, program, onRenewed, own: { views, logs, audit } })
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry the thread's along. */
+function upkeepProgram({ store, upkeepThread }: Settings): URL | undefined {
+  if (upkeepThread === undefined || store.kind !== 'sqlite' || HERE === undefined) return undefined
+  if (upkeepThread.program !== undefined) return upkeepThread.program
+  const program = new URL('./upkeep-worker.js', import.meta.url)
+  return existsSync(program) ? program : undefined
+}
+
+interface InThread extends FollowingOptions {
+  readonly program: URL
+  readonly onRenewed: (renewal: DerivedFileRenewal) => void
+  readonly own: { readonly views: ViewStore; readonly logs: LogStore; readonly audit: AuditIndex }
+}
+
+function inThread(settings: Settings, { program, onRenewed, own, store, log, memoryBytes }: InThread): FollowingFiles {
+  const { store: place, keys } = settings
+  const paths = {
+    views: derivedPath(settings, VIEWS_FILE),
+    audit: derivedPath(settings, AUDIT_FILE),
+    logs: derivedPath(settings, LOG_FILE),
+  }
+  const renew = (file: FileName) => (reason: string) => thread.say({ kind: 'renew', file, reason })
+  const beside = {
+    views: viewsBesideOwner({ path: paths.views, renew: renew('views') }),
+    audit: auditBesideOwner({ path: paths.audit, renew: renew('audit') }),
+    logs: logsBesideOwner({ path: paths.logs, renew: renew('logs') }),
+  }
+  const kept = checkpointsPath(settings)
+  const places: UpkeepPlaces = { store: place, keys, paths, memoryBytes, ...(kept !== undefined && { kept }) }
+  const handOver = (): void => {
+    for (const { open } of Object.values(beside)) open()
+    views.handOver(beside.views.file, {
+      saveFold: (row) => thread.say({ kind: 'save-fold', row }),
+      saveNote: (name, text) => thread.say({ kind: 'save-note', name, text }),
+    })
+    logs.handOver(beside.logs.file, {})
+    audit.handOver(beside.audit.file, {})
+  }
+  const thread = new UpkeepThread({
+    ...{ file: program, workerData: places, store, log, handOver, startMs: settings.upkeepThread?.startMs },
+    onRenewed: (file, reason) => {
+      onRenewed({ file: paths[file], reason })
+      beside[file].renewed()
+    },
+  })
+  const [views, logs, audit] = [new HandedOver(own.views), new HandedOver(own.logs), new HandedOver(own.audit)]
+  return {
+    ...{
+      views: views.file,
+      logs: logs.file,
+      audit: audit.file,
+      upkeep: thread,
+    },
+    [Symbol.asyncDispose]: async () => {
+      // Closed here first: the thread leaves its files as the last one that has them open.
+      for (const { file } of [views, logs, audit]) file[Symbol.dispose]()
+      await thread[Symbol.asyncDispose]()
+    },
+  }
+}

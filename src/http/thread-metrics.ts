@@ -1,0 +1,40 @@
+/** @module Threads beside the one that writes the store, for /metrics; all is 0 where there are none. */
+import type { Registry } from 'prom-client'
+import type { ReaderStats, ReaderThreads } from '../reading/reader-threads.ts'
+import type { UpkeepStats, UpkeepThread } from '../upkeep/upkeep-thread.ts'
+import { counter, gauge } from './registered.ts'
+
+export interface Threads {
+  readonly readers?: Pick<ReaderThreads, 'stats'> | undefined
+  readonly upkeep?: Pick<UpkeepThread, 'stats'> | undefined
+}
+
+export function registerThreads(registry: Registry, { readers, upkeep }: Threads): void {
+  registerReaders(registry, readers)
+  registerUpkeep(registry, upkeep)
+}
+
+function registerReaders(registry: Registry, readers: Threads['readers']): void {
+  const stats = (): ReaderStats => readers?.stats() ?? { threads: 0, bodies: 0, heapBytes: 0, deaths: 0 }
+  gauge(
+    registry,
+    'reader_threads',
+    'Threads that make exports, bundles and replays; 0: the one that writes makes them.',
+    () => stats().threads,
+  )
+  gauge(registry, 'reader_exports', 'Exports, bundles and replays that they are making.', () => stats().bodies)
+  gauge(registry, 'reader_heap_bytes', 'Heaps of these threads.', () => stats().heapBytes)
+  counter(registry, 'reader_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
+}
+
+function registerUpkeep(registry: Registry, upkeep: Threads['upkeep']): void {
+  const stats = (): UpkeepStats => upkeep?.stats() ?? { threads: 0, heapBytes: 0, deaths: 0 }
+  gauge(
+    registry,
+    'upkeep_threads',
+    'Threads that write the files that follow the store; 0: the one that writes the store writes them.',
+    () => stats().threads,
+  )
+  gauge(registry, 'upkeep_heap_bytes', 'Heap of this thread.', () => stats().heapBytes)
+  counter(registry, 'upkeep_deaths_total', 'Ends of this thread that nobody asked for.', () => stats().deaths)
+}

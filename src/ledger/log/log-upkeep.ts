@@ -1,0 +1,56 @@
+/** @module Bringing the logs up to the store, in the thread that writes their file. */
+import type { LogUpkeep, Upkeep } from '../upkeep.ts'
+import type { CheckpointFile } from './checkpoint-file.ts'
+import { checkpointKeeper } from './checkpoint-keeper.ts'
+import { CheckpointSigner } from './checkpoint-signer.ts'
+import type { LogDeps } from './log-deps.ts'
+import type { LogProjection } from './log-projection.ts'
+import type { StreamHeads } from './stream-heads.ts'
+
+export interface LogParts {
+  readonly projection: LogProjection
+  readonly heads: StreamHeads
+  /** Absent where nothing outlives the process. */
+  readonly kept: CheckpointFile | undefined
+  readonly origin: string
+}
+
+export function logUpkeep(deps: LogDeps, { projection, heads, kept, origin }: LogParts): LogUpkeep {
+  const signer = new CheckpointSigner(deps, projection, heads)
+  const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
+  return {
+    get building() {
+      return projection.building
+    },
+    catchUp: (signal) => projection.catchUp(signal),
+    sign: async (signal) => {
+      const signed = await signer.signDue(signal)
+      keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
+      return signed.length
+    },
+    restoreHeads: (signal) => signer.restoreHeads(signal),
+    streamPath: (tenant, stream, size, root) => heads.path(tenant, stream, size, root),
+  }
+}
+
+/** The same in whichever thread has the file: what this one reads it with forgets what it has at hand, as often as another may have changed it. */
+export function logUpkeepAnywhere(
+  own: LogUpkeep,
+  upkeep: Upkeep,
+  projection: Pick<LogProjection, 'forget'>,
+): LogUpkeep {
+  const anywhere = <T>(work: (logs: LogUpkeep) => Promise<T>): Promise<T> =>
+    upkeep.do(
+      () => work(own),
+      ({ logs }) => work(logs).finally(() => projection.forget()),
+    )
+  return {
+    get building() {
+      return (upkeep.elsewhere?.logs ?? own).building
+    },
+    catchUp: (signal) => anywhere((logs) => logs.catchUp(signal)),
+    sign: (signal) => anywhere((logs) => logs.sign(signal)),
+    restoreHeads: (signal) => anywhere((logs) => logs.restoreHeads(signal)),
+    streamPath: (...place) => anywhere((logs) => logs.streamPath(...place)),
+  }
+}

@@ -1,0 +1,127 @@
+/** @module The run list follows the store: what every event of a run changes in its row, and the faults on record. */
+import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
+import { EVENTS, type EventType } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import { parseStream } from '../../../schemas/names.ts'
+import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
+import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import type { FaultRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import { type FoldRecord, foldFitting, foldRecord, rowOf } from './run-row-fold.ts'
+import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
+import { isOfRows, ViewBehindError } from './view-behind.ts'
+
+/** The last record that the list has seen. */
+export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckpoint | undefined {
+  return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+}
+
+export class RunListProjection {
+  readonly #store: Pick<EventStore, 'readAll' | 'recordAt'>
+  readonly #views: ViewStore
+  #isSame = false
+  /** Faults that came in so far. */
+  #faults = 0
+
+  constructor(store: Pick<EventStore, 'readAll' | 'recordAt'>, views: ViewStore) {
+    this.#store = store
+    this.#views = views
+  }
+
+  /** Faults that its passes have taken in so far. */
+  get faults(): number {
+    return this.#faults
+  }
+
+  /** Follows the store to its end; stops after a page where `goOn` says no. */
+  pass(goOn: () => boolean): Promise<void> {
+    return againIfRenewed(() => this.#pass(goOn))
+  }
+
+  async #pass(goOn: () => boolean): Promise<void> {
+    if (!(await this.#views.isAuthentic())) this.#views.renew(NOT_AUTHENTIC)
+    if (!this.#isSame) await this.#checkSame()
+    const after = runListReached(this.#views)?.position
+    let from = after
+    for await (const page of this.#store.readAll({ after })) {
+      if (!this.#fold(page, from)) return this.#pass(goOn)
+      from = page.at(-1)?.position
+      if (!goOn()) return
+    }
+  }
+
+  /** Once a start: a list of another store, or of events that a restored copy lacks, is rebuilt. */
+  async #checkSame(): Promise<void> {
+    const reached = runListReached(this.#views)
+    if (reached !== undefined && !(await isStillThere(this.#store, reached))) this.#views.renew(OTHER_STORE)
+    this.#isSame = true
+  }
+
+  /** False where the file was rebuilt meanwhile. */
+  #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
+    try {
+      return this.#folded(page, from, foldRecord)
+    } catch (cause) {
+      // A record that somebody added to the store may say anything: it must not keep the list of every tenant from going on.
+      if (!(cause instanceof ViewBehindError && isOfRows(cause.cause))) throw cause
+      return this.#folded(page, from, foldFitting)
+    }
+  }
+
+  #folded(page: readonly ReadRecord[], from: Position | undefined, foldRecord: FoldRecord): boolean {
+    const faults: FaultRow[] = []
+    const touched = new Map<string, Touched>()
+    for (const record of page) {
+      const name = parseStream(record.stream)
+      if (name?.kind === 'ledger') faults.push(...faultOnRecord(name.tenant, record))
+      if (name?.runId === undefined) continue
+      const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
+      known.state = foldRecord(known.state, record)
+      touched.set(record.stream, known)
+    }
+    const last = page.at(-1)
+    return last === undefined || this.#save({ touched: [...touched.values()], faults }, last, from)
+  }
+
+  #save(
+    { touched, faults }: { readonly touched: readonly Touched[]; readonly faults: readonly FaultRow[] },
+    last: ReadRecord,
+    from: Position | undefined,
+  ): boolean {
+    try {
+      const rows = touched.flatMap(({ tenant, runId, state }) =>
+        state === undefined ? [] : [rowOf(tenant, runId, state)],
+      )
+      const to = { projection: RUN_ROW_PROJECTION, version: RUN_ROW_VERSION, from, ...seenRecord(last) }
+      const isSaved = this.#views.saveRuns(rows, to, faults)
+      if (isSaved) this.#faults += faults.length
+      return isSaved
+    } catch (cause) {
+      if (cause instanceof DerivedFileRenewedError) throw cause
+      throw new ViewBehindError('the run list', cause)
+    }
+  }
+
+  #load(tenant: string, runId: string): Touched {
+    const row = this.#views.runRow(tenant, runId)
+    return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
+  }
+}
+
+interface Touched {
+  readonly tenant: string
+  readonly runId: string
+  state: RunRowState | undefined
+}
+
+const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
+
+function faultOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
+  try {
+    const { type, time } = JSON.parse(header) as Header
+    if (type !== FAULT_FOUND) return []
+    const { stream, revision, code } = EVENTS[FAULT_FOUND].schema.parse(JSON.parse(data))
+    return [{ tenant, stream, revision, code, foundAt: time }]
+  } catch {
+    return []
+  }
+}
