@@ -18,7 +18,7 @@ import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import { expectationBehind } from '../read/verified-events.ts'
 
-/** Reads of so long share one event. */
+/** From one event of a tenant to the next: the reads that come meanwhile share it. */
 const TOGETHER_MS = 100
 /** Entries of one event, as JSON: far below what any store takes in one write. */
 const EVENT_MAX_CHARS = 256 * 1024
@@ -47,6 +47,8 @@ interface TenantWriter {
   at: Expectation | undefined
   readonly waiting: Waiting[]
   writing: Promise<void> | undefined
+  /** When its next event may be written, by `monotonicMs`: at once after a pause. */
+  dueMs: number
 }
 
 export class AccessLog implements AsyncDisposable {
@@ -100,7 +102,7 @@ export class AccessLog implements AsyncDisposable {
   }
 
   #writer(tenant: string): TenantWriter {
-    const writer = this.#writers.get(tenant) ?? { tenant, at: undefined, waiting: [], writing: undefined }
+    const writer = this.#writers.get(tenant) ?? { tenant, at: undefined, waiting: [], writing: undefined, dueMs: 0 }
     this.#writers.delete(tenant)
     this.#writers.set(tenant, writer)
     for (const [name, oldest] of this.#writers) {
@@ -123,7 +125,10 @@ export class AccessLog implements AsyncDisposable {
   }
 
   async #write(writer: TenantWriter): Promise<void> {
-    await this.#deps.effects.sleep(TOGETHER_MS)
+    const { monotonicMs, sleep } = this.#deps.effects
+    // Also where it is due: what is read in the same turn goes along.
+    await sleep(Math.min(TOGETHER_MS, Math.max(0, writer.dueMs - monotonicMs())))
+    writer.dueMs = monotonicMs() + TOGETHER_MS
     while (writer.waiting.length > 0) {
       const group = takeGroup(writer.waiting)
       try {

@@ -1,12 +1,20 @@
+import { setImmediate } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { AccessLog } from '../../../src/ledger/audit/access-log.ts'
+import { realEffects } from '../../../src/ledger/effects.ts'
+import { Sealer } from '../../../src/ledger/identity/sealer.ts'
 import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
+import type { Effects } from '../../../src/ledger/ports.ts'
+import { MemoryBudget } from '../../../src/resources/memory-budget.ts'
 import { type AppendResult, StoreUnavailableError } from '../../../src/store/event-store.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { askAll, auditOf } from '../../support/audited.ts'
+import { collect } from '../../support/records.ts'
 import { drive } from '../../support/run-driver.ts'
-import { alice, ownCaller, type TestLedger, testLedger } from '../../support/test-ledger.ts'
+import { alice, ownCaller, TestKeys, type TestLedger, testLedger } from '../../support/test-ledger.ts'
+import { testStoreKeys } from '../../support/test-store.ts'
 import { wrapStore } from '../../support/wrap-store.ts'
 
 const access = suite('audit: who read what')
@@ -60,6 +68,35 @@ access('reads of one moment share one event, one entry each; those of another te
   assert.equal(
     entriesOf(await accessEvents(test, eve)).map(({ query }) => query),
     ['page'],
+  )
+})
+
+access('a read after a pause waits for no other, and those that follow it share the next event (LOG-20)', async () => {
+  const slept: number[] = []
+  let nowMs = 1_000
+  const effects: Effects = {
+    ...realEffects(),
+    monotonicMs: () => nowMs,
+    sleep: async (ms) => {
+      slept.push(ms)
+      nowMs += ms
+      await setImmediate()
+    },
+  }
+  const store = openMemoryStore()
+  const sealer = new Sealer(new TestKeys(testStoreKeys()))
+  await using log = new AccessLog({ store, sealer, effects, memory: new MemoryBudget(), writer: effects.newId() })
+  const read = (query: string) => log.record(auditor, { query })
+  await read('first')
+  nowMs += 30
+  await Promise.all(['second', 'third'].map(read))
+  nowMs += 500
+  await read('fourth')
+  assert.equal(slept, [0, 70, 0])
+  const entries = (await collect(store.readAll())).map(({ data }) => (JSON.parse(data) as JsonObject).entries)
+  assert.equal(
+    entries.map((list) => (list as readonly JsonObject[]).map(({ query }) => query)),
+    [['first'], ['second', 'third'], ['fourth']],
   )
 })
 
