@@ -25,8 +25,10 @@ export const serviceQueryNamed =
   async (args: Arguments): Promise<number> => {
     const limit = limitOf(args)
     await using api = await openApi(args)
-    const rows = api.items(`/v1/audit/${name}`, {}, limit)
-    await printRows(rows, { columns: SERVICE_QUERIES[name].columns, json: args.has('json') })
+    const { columns, filters } = SERVICE_QUERIES[name]
+    const params = Object.fromEntries(filters.map((filter) => [filter, args.text(filter)]))
+    const rows = api.items(`/v1/audit/${name}`, params, limit)
+    await printRows(rows, { columns, json: args.has('json') })
     return EXIT.ok
   }
 

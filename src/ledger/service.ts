@@ -1,6 +1,7 @@
 /** @module What processes that serve a ledger say of themselves, for its record. */
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { ServiceFilter } from './audit/service-queries.ts'
 
 export interface StartedService {
   readonly version: string
@@ -29,6 +30,7 @@ export interface ServicePlace {
   /** `next` of the page before. */
   readonly from?: number | undefined
   readonly limit: number
+  readonly filter?: ServiceFilter
 }
 
 /** What auditors of a tenant may know of the ledger's own record (LOG-35). A page looks at a bounded number of events. */

@@ -76,6 +76,31 @@ test('an auditor reads starts, ends, changed settings and rotations, without pla
     assert.is((await edge.get(`/v1/audit/${path}`)).status, 400, path)
 })
 
+test('what is on record of the service is narrowed by time and by type, and a cursor goes with its own filters alone (LOG-35)', async () => {
+  await using edge = await testEdge({ store: openMemoryStore(), realClock: false })
+  const { service } = edge.inner.ledger
+  const start = await service.started(told)
+  await service.tokenIssued(token(1, edge.tenant))
+  edge.inner.clock.nowMs += 60_000
+  const since = new Date(edge.inner.clock.nowMs).toISOString()
+  await service.stopped(start)
+  await service.tokenIssued(token(2, edge.tenant))
+  const listed = async (path: string): Promise<readonly unknown[]> => {
+    const response = await edge.get(`/v1/audit/${path}`)
+    assert.is(response.status, 200, path)
+    return ((await response.json()) as Answer).items.map(({ type, subject }) => subject ?? type)
+  }
+  assert.equal(await listed(`service?since=${since}`), ['ServiceStopped'])
+  assert.equal(await listed(`service?until=${since}`), ['ServiceStarted'])
+  assert.equal(await listed('service?types=ServiceStarted'), ['ServiceStarted'])
+  assert.equal(await listed(`service?since=${since}&types=ServiceStarted`), [])
+  assert.equal(await listed(`tokens?since=${since}`), ['kim-2'])
+  assert.equal(await listed(`tokens?until=${since}`), ['kim-1'])
+  const { nextCursor } = (await (await edge.get('/v1/audit/service?limit=1')).json()) as Answer
+  const refused = [`service?limit=1&types=ServiceStarted&cursor=${nextCursor}`, 'service?since=today', 'tokens?types=x']
+  for (const path of refused) assert.is((await edge.get(`/v1/audit/${path}`)).status, 400, path)
+})
+
 test('a page looks at a bounded number of events, whoever they are about, and says where it goes on (LOG-35, F190)', async () => {
   const store = openMemoryStore()
   await using inner = await testLedger({ store })

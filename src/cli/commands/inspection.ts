@@ -61,8 +61,8 @@ function audit(program: CliCommand): void {
       .description(summary.replaceAll('`', ''))
       .runs(async () => (await import('../audit.ts')).queryNamed(name as AuditQueryName))
   }
-  for (const [name, { summary }] of Object.entries(SERVICE_QUERIES)) {
-    asking(group.command(name).flags(limitFlag()))
+  for (const [name, { summary, filters }] of Object.entries(SERVICE_QUERIES)) {
+    asking(group.command(name).flags(limitFlag(), ...filterFlags(filters)))
       .description(summary.replaceAll('`', ''))
       .runs(async () => (await import('../audit.ts')).serviceQueryNamed(name as ServiceQueryName))
   }

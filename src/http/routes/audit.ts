@@ -1,5 +1,6 @@
 /** @module What auditors ask: one route a named query, made from the table of the queries, and an event by its id. */
 import { z } from 'zod'
+import type { FilterName } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
 import type { Json } from '../../../schemas/json.ts'
@@ -11,7 +12,7 @@ import {
   isOrdered,
 } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
-import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
+import { SERVICE_QUERIES, type ServiceFilter, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
 import type { ServicePage, ServicePlace } from '../../ledger/service.ts'
 import { json, jsonText, problemResponse } from '../answers.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
@@ -24,8 +25,6 @@ import { tailScope } from '../sse.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'audit'
-
-const ServicePageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
 
 export const auditRoutes: readonly GuardedRoute[] = [
   ...Object.keys(AUDIT_QUERIES).map((name) => queryRoute(name as AuditQueryName)),
@@ -55,21 +54,27 @@ function queryRoute(name: AuditQueryName): GuardedRoute {
   })
 }
 
-type ServiceAsk = Ask<z.output<typeof ServicePageQuery>>
+interface ServiceParams extends ServiceFilter {
+  readonly cursor?: string
+  readonly limit?: number
+}
+
+type ServiceAsk = Ask<ServiceParams>
 
 /** Out of the ledger's own record, newest first: the store answers, not the tenant's index. */
 function serviceRoute(
   name: ServiceQueryName,
-  { summary }: { readonly summary: string },
+  { summary, filters }: { readonly summary: string; readonly filters: readonly (keyof ServiceFilter)[] },
   read: (ask: ServiceAsk, place: ServicePlace) => Promise<ServicePage>,
 ): GuardedRoute {
   const answered = async (ask: ServiceAsk): Promise<Response> => {
     const { edge, caller, query, path } = ask
     const { places } = edge.ledger
-    const scope = ['audit', caller.tenant, name]
-    const [from] = query.cursor === undefined ? [] : (decodeCursor(places, scope, query.cursor) ?? [null])
+    const { cursor, limit = PAGE_DEFAULT, ...filter } = query
+    const scope = ['audit', caller.tenant, name, filter]
+    const [from] = cursor === undefined ? [] : (decodeCursor(places, scope, cursor) ?? [null])
     if (from === null) return problemResponse(notACursor, path)
-    const place = { limit: query.limit ?? PAGE_DEFAULT, from: from as number | undefined }
+    const place = { limit, filter, from: from as number | undefined }
     const { items, next } = await read(ask, place)
     const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next])
     return json(200, { query: name, items, nextCursor })
@@ -79,16 +84,15 @@ function serviceRoute(
     summary,
     tag,
     access: READ_TENANT,
-    query: ServicePageQuery,
-    handle: (ask) => withSlot(ask, () => answered(ask)),
+    query: z.strictObject({ ...picked(filters), cursor: CursorText.optional(), limit: Limit.optional() }),
+    handle: (ask) => withSlot(ask, () => answered(ask as ServiceAsk)),
   })
 }
 
 /** Names of parameters come from the definition alone: no filter is taken that the query does not know. */
 function paramsOf(name: AuditQueryName, { filters, shape }: AuditQueryDefinition): z.ZodObject {
-  const picked = Object.fromEntries(filters.map((filter) => [filter, EventQueryParams.shape[filter]]))
   return z.strictObject({
-    ...picked,
+    ...picked(filters),
     ...(name === 'spend' && { by: Text.optional() }),
     ...(name === 'sample' && { seed: Text }),
     ...(isOrdered(shape) && { order: z.enum(['asc', 'desc'], 'takes asc or desc').optional() }),
@@ -97,6 +101,10 @@ function paramsOf(name: AuditQueryName, { filters, shape }: AuditQueryDefinition
     cursor: CursorText.optional(),
     limit: Limit.optional(),
   })
+}
+
+function picked(filters: readonly FilterName[]) {
+  return Object.fromEntries(filters.map((filter) => [filter, EventQueryParams.shape[filter]]))
 }
 
 interface Params extends Record<string, unknown> {

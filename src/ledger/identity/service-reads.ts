@@ -3,9 +3,11 @@
  * of tokens those for the tenant (LOG-35). Read from the store, newest first, each record's seal checked for the answer.
  */
 import { declarationOf, EVENTS } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM } from '../../../schemas/names.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { ServiceFilter } from '../audit/service-queries.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import { ledgerEvent } from '../read/parse-record.ts'
 import { sealOf } from '../read/record-seal.ts'
@@ -49,7 +51,11 @@ export function serviceReads(deps: ReadsDeps): ServiceReads {
 
 type Shown = (event: LedgerEvent) => JsonObject | undefined
 
-async function pageOf({ store, sealer }: ReadsDeps, { from, limit }: ServicePlace, shown: Shown): Promise<ServicePage> {
+async function pageOf(
+  { store, sealer }: ReadsDeps,
+  { from, limit, filter = {} }: ServicePlace,
+  shown: Shown,
+): Promise<ServicePage> {
   const items: JsonObject[] = []
   let looked = 0
   const options = { direction: 'backwards', ...(from !== undefined && { to: from }) } as const
@@ -57,18 +63,27 @@ async function pageOf({ store, sealer }: ReadsDeps, { from, limit }: ServicePlac
     for (const record of page) {
       if (items.length === limit || looked === LOOKED_MAX) return { items, next: record.revision }
       looked += 1
-      const item = itemOf(record, shown)
+      const item = itemOf(record, filter, shown)
       if (item !== undefined) items.push({ ...item, seal: sealOf(sealer, record) })
     }
   }
   return { items }
 }
 
-function itemOf(record: ReadRecord, shown: Shown): JsonObject | undefined {
+function itemOf(record: ReadRecord, filter: ServiceFilter, shown: Shown): JsonObject | undefined {
   const event = ledgerEvent(record)
+  if (!fits(event.header, filter)) return undefined
   const { id, type, time } = event.header
   const said = shown(event)
   return said && { time, type, ...said, event: id }
+}
+
+/** By the header; a clock that was set back ends no page early. */
+function fits({ time, type }: Header, { since, until, types }: ServiceFilter): boolean {
+  const atMs = Date.parse(time)
+  if (since !== undefined && !(atMs >= Date.parse(since))) return false
+  if (until !== undefined && !(atMs < Date.parse(until))) return false
+  return types === undefined || types.includes(type)
 }
 
 function historyItem({ header: { type }, data }: LedgerEvent): JsonObject | undefined {

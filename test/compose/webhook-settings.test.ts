@@ -1,11 +1,11 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openWebhook } from '../src/compose/webhook-settings.ts'
-import { silentLog } from '../src/ledger/effects.ts'
-import { type Flags, readSettings } from '../src/settings/config.ts'
-import { parseSecrets } from '../src/webhooks/signed-headers.ts'
-import { tempFolder } from './support/temp-folder.ts'
+import { openWebhook } from '../../src/compose/webhook-settings.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import { type Flags, readSettings } from '../../src/settings/config.ts'
+import { parseSecrets } from '../../src/webhooks/signed-headers.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('the settings of the webhook')
 const folder = tempFolder()
