@@ -147,8 +147,8 @@ export class OneCall {
 
   /** The author chose to go on without a record. */
   async #bare(): Promise<unknown> {
-    const idempotencyKey = this.#identity.key
-    return this.#spec.execute(this.#args, { idempotencyKey, callId: '', attempt: 1, signal: AbortSignal.any([]) })
+    const context = { idempotencyKey: this.#identity.key, callId: '', attempt: 1, signal: new AbortController().signal }
+    return this.#spec.execute(this.#args, context)
   }
 
   async #refused(refusal: LedgerRefused): Promise<Step> {
