@@ -6,6 +6,7 @@ import type { BodyPortion, BodyRequest } from '../export/export-body.ts'
 import type { AuditPage, PlannedQuestion } from '../ledger/audit/audit-reads.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
+import type { DerivedFileRenewal } from '../store/derived-file.ts'
 import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
 
 /** What a reader makes. */
@@ -64,6 +65,8 @@ export interface ReadFailure {
   readonly hasLeft?: true
   /** An event of the index that the store does not hold. */
   readonly missing?: { readonly stream: string; readonly revision: number }
+  /** A derived file that was found damaged and is made anew. */
+  readonly renewal?: DerivedFileRenewal
 }
 
 export type FromReader =

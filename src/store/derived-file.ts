@@ -36,9 +36,13 @@ const RETRY_AFTER_MS = 1_000
 
 /** The file was found damaged at this call and has been rebuilt, empty: what was under way begins again from its progress. */
 export class DerivedFileRenewedError extends StoreUnavailableError {
-  constructor({ file, reason }: DerivedFileRenewal) {
+  readonly renewal: DerivedFileRenewal
+
+  constructor(renewal: DerivedFileRenewal) {
+    const { file, reason } = renewal
     super(`${file} was damaged (${reason}) and is made anew from the event store`, RETRY_AFTER_MS)
     this.name = 'DerivedFileRenewedError'
+    this.renewal = renewal
   }
 }
 

@@ -1,5 +1,6 @@
 /** @module The auditors' index read beside the one who writes it: each reading sees the file as it was when its owner vouched for it. */
 import type { ReadableIndex } from '../audit-index.ts'
+import { DerivedFileRenewedError } from '../derived-file.ts'
 import { StoreUnavailableError } from '../event-store.ts'
 import { isDamage } from './disposable-file.ts'
 import type { SnapshotFile } from './read-file.ts'
@@ -38,7 +39,7 @@ export class AuditSnapshots implements Disposable {
     this.#path = path
   }
 
-  /** Throws `StoreUnavailableError` where the file cannot be believed now, and what `work` throws. */
+  /** Throws `DerivedFileRenewedError` where the file was damaged, `StoreUnavailableError` where it cannot be believed now, and what `work` throws. */
   async read<T>(owner: IndexOwner, work: (index: ReadableIndex) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const connection = await this.#connected(owner)
@@ -51,9 +52,10 @@ export class AuditSnapshots implements Disposable {
         if (done !== undefined) return done.value
       } catch (error) {
         if (!isDamage(error)) throw error
+        const reason = String(error)
         // Not of a file that was made anew meanwhile.
-        if (connection.identity === fileIdentity(this.#path)) await owner.vouch(String(error))
-        break
+        if (connection.identity === fileIdentity(this.#path)) await owner.vouch(reason)
+        throw new DerivedFileRenewedError({ file: this.#path, reason })
       } finally {
         this.#release(connection)
       }
