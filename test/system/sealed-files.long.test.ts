@@ -70,7 +70,8 @@ async function open(data: string, isElsewhere = false): Promise<Opened> {
     warn: (fields) => void renewed.push(String((fields as { file?: string }).file)),
     error: (fields, message) => assert.unreachable(`${message} ${JSON.stringify(fields)}`),
   }
-  const settings = readSettings({ data, 'checkpoint-seconds': '0' }, {})
+  // What threads read is forged in test/reading and test/store/audit-snapshots; here each start is to be quick.
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0' }, {})
   const upkeepThread = isElsewhere ? { startMs: 0 } : undefined
   const { ledger, upkeep, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, upkeepThread }, log)
   await upkeep?.taken()
