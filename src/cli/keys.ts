@@ -96,6 +96,8 @@ export async function rotateKeys({ settings, has }: Arguments): Promise<number> 
   if (place.kind === 'text') {
     throw new CliFailure('the keys come from COUNTERSIGN_KEYS: rotate them in the key file that they were taken from')
   }
+  // Where there are none it says so, before there is a lock beside them.
+  requireKeys(place)
   using _ = exclusively(place.path)
   const before = requireKeys(place)
   const now = new Date().toISOString()

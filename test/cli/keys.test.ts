@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { decodeJwt } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -76,6 +76,20 @@ keys('a rotation beside another one is refused', async () => {
   const { code, stderr } = await runInProcess(['keys', 'rotate'], { cwd })
   assert.is(code, 1)
   assert.match(stderr, /rotating/)
+})
+
+keys('a folder that is not there is named with what to do, and is not made', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  for (const [command, said] of [
+    ['keys rotate', /absent\/keys\.json does not exist; start the ledger once/],
+    ['checkpoint', /absent\/store\.db cannot be opened: .*: name the folder/],
+  ] as const) {
+    const { code, stderr } = await runInProcess([...command.split(' '), '--data', 'absent'], { cwd })
+    assert.is(code === 0, false, command)
+    assert.match(stderr, said)
+  }
+  assert.is(existsSync(folder.file('absent')), false)
 })
 
 keys('a token has the claims that were requested', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import { countersign } from '../support/command-line.ts'
@@ -30,7 +30,7 @@ asNobody('a store file that is read-only refuses the start with one line, and is
   chmodSync(folder.path, 0o755)
   await foundLedger(folder.path)
   const data = folder.file('.countersign')
-  for (const file of ['', 'keys.json', 'views.db']) chownSync(join(data, file), NOBODY, NOBODY)
+  for (const file of ['', ...readdirSync(data)]) chownSync(join(data, file), NOBODY, NOBODY)
   chmodSync(join(data, 'store.db'), 0o444)
   assertOneLine(await serveToEnd(data, { uid: NOBODY }), /permission|cannot|denied|read-only/i)
   chmodSync(join(data, 'store.db'), 0o600)

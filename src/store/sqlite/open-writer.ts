@@ -1,4 +1,5 @@
 /** @module Opens the writing connection and checks the end of the history; settles what an unclean end left in the log. */
+import { accessSync, constants, existsSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { type Database, isSqliteCode, makeDurable, openDatabase } from './open.ts'
 import { checkSchema, prepareSchema } from './schema.ts'
@@ -19,6 +20,7 @@ interface TailRow {
 
 /** The connection is fit for writing after `settleLog`. Throws `StoreOpenError`, or the driver's error. */
 export function openWriter(path: string): Database {
+  mustBeWritable(path)
   const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
   try {
     // Before anything is written: a file of another program stays as it is.
@@ -31,6 +33,11 @@ export function openWriter(path: string): Database {
     db.close()
     throw error
   }
+}
+
+/** A file that this user may only read opens all the same, and SQLite refuses the first append. Throws the system's error. */
+function mustBeWritable(path: string): void {
+  for (const file of [path, `${path}-wal`]) if (existsSync(file)) accessSync(file, constants.W_OK)
 }
 
 /**

@@ -121,6 +121,7 @@ export function asOpenError(error: unknown, path: string): unknown {
 const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   [/^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_(WRITE|SHMSIZE))$/, 'if the disk is full, make room and start again'],
   [/^(EMFILE|ENFILE)$/, 'raise the limit of open files (ulimit -n) and start again'],
+  [/^(ENOENT|ENOTDIR)$/, 'name the folder that it lies in, or the file itself'],
   [/^(EACCES|EPERM)$/, 'let this user read and write it, and its folder'],
   [/./, 'look at the disk and the log of the system, then start again'],
 ]
