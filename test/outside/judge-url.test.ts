@@ -7,9 +7,10 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { openLedger } from '../../src/compose/compose.ts'
 import { judgedLedger } from '../../src/compose/judged-ledger.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { httpJudge } from '../../src/outside/judge-client.ts'
 import { type Flags, readSettings } from '../../src/settings/config.ts'
-import { alice, testLedger } from '../support/test-ledger.ts'
+import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 import { eventually, within } from '../support/within.ts'
 
 const test = suite('a judge at a URL')
@@ -120,6 +121,10 @@ test('runs whose policy names a judge are judged behind the answer, and refused 
   }
 })
 
+function judgedBy(url: string, { ledger }: TestLedger): Ledger {
+  return judgedLedger(ledger, { judge: httpJudge(url, LOCAL), name: 'j', log: { warn: () => undefined } })
+}
+
 /** 503 to the first question, yes to all others. */
 function awayAtFirst(): Answering {
   let answers = 0
@@ -133,11 +138,7 @@ function awayAtFirst(): Answering {
 test('a judgement that a restart or an outage lost is requested again when the next handoff misses it (JUD-34, A175)', async () => {
   await using at = await judgeAt(awayAtFirst())
   await using inner = await testLedger()
-  const ledger = judgedLedger(inner.ledger, {
-    judge: httpJudge(at.url, LOCAL),
-    name: 'j',
-    log: { warn: () => undefined },
-  })
+  const ledger = judgedBy(at.url, inner)
   const post = (payload: JsonObject) =>
     ledger.execute(alice, 'r', { kind: 'envelope', body: { agent: 'a', payload } }, {})
   await ledger.execute(alice, '', { kind: 'start', body: { id: 'r', name: 'r', policy: { judge: 'reject' } } }, {})
@@ -155,11 +156,7 @@ test('a judgement that a restart or an outage lost is requested again when the n
 test('a fork that is refused for want of a judgement has the judge asked as well (JUD-33, A175)', async () => {
   await using at = await judgeAt(awayAtFirst())
   await using inner = await testLedger()
-  const ledger = judgedLedger(inner.ledger, {
-    judge: httpJudge(at.url, LOCAL),
-    name: 'j',
-    log: { warn: () => undefined },
-  })
+  const ledger = judgedBy(at.url, inner)
   const run = (body: object) => ledger.execute(alice, 'r', body as never, {})
   await run({ kind: 'start', body: { id: 'r', name: 'r', policy: { judge: 'reject' } } })
   assert.ok((await run({ kind: 'envelope', body: { agent: 'a', payload: { a: 1 } } })).ok)
