@@ -1,14 +1,11 @@
 /** @module One thread that reads, from this side: started when it is first needed, and again after an end that nobody requested. */
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { SealFault } from '../ledger/identity/sealer.ts'
+import { endWorker, startWorker } from '../resources/worker-life.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import type { FromReader, HostAnswer, HostQuestion, ReaderJob, ToReader } from './protocol.ts'
 import { errorOf } from './read-failure.ts'
 
-const MIB = 1024 * 1024
-/** Of its heap, young and old: pages and portions of what it makes, and nothing that is kept. */
-export const READER_HEAP_BYTES = 256 * MIB
-const YOUNG_MIB = 32
 const RETRY_MS = 1_000
 const END_MS = 2_000
 
@@ -82,37 +79,22 @@ export class ReaderThread {
   async end(): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     this.#forget('the server is closing')
-    worker.postMessage({ kind: 'end' } satisfies ToReader)
-    const late = setTimeout(() => void worker.terminate(), END_MS)
-    await ended
-    clearTimeout(late)
+    await endWorker(worker, () => worker.postMessage({ kind: 'end' } satisfies ToReader), END_MS)
   }
 
   #start(): Worker {
     const { file, workerData } = this.#options
-    const resourceLimits = {
-      maxOldGenerationSizeMb: READER_HEAP_BYTES / MIB - YOUNG_MIB,
-      maxYoungGenerationSizeMb: YOUNG_MIB,
-    }
-    const worker = new Worker(file, { workerData, name: 'reader', resourceLimits })
+    const worker = startWorker<FromReader>({
+      ...{ file, workerData, name: 'reader' },
+      receive: (message) => this.#receive(message),
+      ended: (why) => {
+        if (worker !== this.#worker) return
+        this.#forget(why)
+        this.#options.onDeath(why)
+      },
+    })
     this.#worker = worker
-    // An idle one keeps no process alive.
-    worker.unref()
-    let why = 'it ended'
-    worker.on('message', (message: FromReader) => {
-      if (message.kind === 'open-failed') why = message.message
-      else this.#receive(message)
-    })
-    worker.on('error', (error) => {
-      why = error.message
-    })
-    worker.once('exit', () => {
-      if (worker !== this.#worker) return
-      this.#forget(why)
-      this.#options.onDeath(why)
-    })
     return worker
   }
 

@@ -21,9 +21,9 @@ export const NOT_AUTHENTIC = 'it holds other than this ledger wrote, or was seal
 export interface DerivedFileOptions {
   /** A path, or `:memory:`. */
   readonly path: string
-  /** Told each time the file is rebuilt, at open too. */
   /** Absent where nobody else can write the file, as in memory: what it holds is then taken as it is. */
   readonly guard?: FileGuard | undefined
+  /** Called each time the file is rebuilt, at open too. */
   readonly onRenewed?: ((renewal: DerivedFileRenewal) => void) | undefined
 }
 

@@ -1,17 +1,14 @@
 /** @module The thread that writes the files that follow the store, from this side: started at once, and again after an end that nobody requested. */
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { LogFact } from '../ledger/log/log-deps.ts'
 import type { Log } from '../ledger/ports.ts'
 import type { Elsewhere, Upkeep, UpkeepHost } from '../ledger/upkeep.ts'
+import { endWorker, startWorker } from '../resources/worker-life.ts'
 import { type AppendResult, type EventStore, StoreUnavailableError } from '../store/event-store.ts'
 import { elsewhereOver, type Following } from './elsewhere-over.ts'
 import type { FileName, FromUpkeep, TaskDone, ToUpkeep, UpkeepState, UpkeepTask } from './protocol.ts'
 import { errorOf } from './upkeep-failure.ts'
 
-const MIB = 1024 * 1024
-/** Of its heap, young and old: pages of the store and what is at hand of trees and runs, within shares of its own. */
-const HEAP_BYTES = 256 * MIB
-const YOUNG_MIB = 32
 /** After the start of the process: one that ends before needs no thread. */
 const START_MS = 1_000
 const END_MS = 1_000
@@ -114,14 +111,13 @@ export class UpkeepThread implements AsyncDisposable {
     this.#notify()
     const worker = this.#worker
     if (worker === undefined) return
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     this.#forget('the server is closing')
-    // One that has no files yet has nothing to leave in order.
-    if (!this.#isTaken) void worker.terminate()
-    else worker.postMessage({ kind: 'end' } satisfies ToUpkeep)
-    const late = setTimeout(() => void worker.terminate(), END_MS)
-    await ended
-    clearTimeout(late)
+    const leave = (): void => {
+      // One that has no files yet has nothing to leave in order.
+      if (!this.#isTaken) void worker.terminate()
+      else worker.postMessage({ kind: 'end' } satisfies ToUpkeep)
+    }
+    await endWorker(worker, leave, END_MS)
   }
 
   #change(): Promise<void> {
@@ -192,26 +188,17 @@ export class UpkeepThread implements AsyncDisposable {
     const leftMs = this.#againAtMs - performance.now()
     if (this.#isClosed || leftMs > 0) throw lost('it ended', Math.max(AGAIN_MS, leftMs))
     const { file, workerData } = this.#options
-    const resourceLimits = {
-      maxOldGenerationSizeMb: HEAP_BYTES / MIB - YOUNG_MIB,
-      maxYoungGenerationSizeMb: YOUNG_MIB,
-    }
-    const worker = new Worker(file, { workerData, name: 'upkeep', resourceLimits })
+    const worker = startWorker<FromUpkeep>({
+      ...{ file, workerData, name: 'upkeep' },
+      receive: (message) => {
+        if (worker === this.#worker) this.#receive(message, worker)
+      },
+      ended: (why) => {
+        if (worker === this.#worker) this.#died(why)
+      },
+    })
     this.#worker = worker
-    // An idle one keeps no process alive.
-    worker.unref()
     if (this.#isTaken) worker.postMessage({ kind: 'take' } satisfies ToUpkeep)
-    let why = 'it ended'
-    worker.on('message', (message: FromUpkeep) => {
-      if (message.kind === 'open-failed') why = message.message
-      else if (worker === this.#worker) this.#receive(message, worker)
-    })
-    worker.on('error', (error) => {
-      why = error.message
-    })
-    worker.once('exit', () => {
-      if (worker === this.#worker) this.#died(why)
-    })
     return worker
   }
 

@@ -1,0 +1,57 @@
+/** @module A thread of this process from its owner's side: its start under a bounded heap, and its end. */
+import { Worker } from 'node:worker_threads'
+
+const MIB = 1024 * 1024
+/** Of its heap, young and old. */
+const HEAP_BYTES = 256 * MIB
+const YOUNG_MIB = 32
+
+/** What a thread says when its program cannot begin. */
+interface OpenFailed {
+  readonly kind: 'open-failed'
+  readonly message: string
+}
+
+export interface WorkerOptions<Message> {
+  /** Its program. */
+  readonly file: URL
+  readonly workerData: unknown
+  readonly name: string
+  readonly receive: (message: Exclude<Message, OpenFailed>) => void
+  /** Called once, when it is no more. */
+  readonly ended: (why: string) => void
+}
+
+/** While it is idle it keeps no process alive. */
+export function startWorker<Message extends { readonly kind: string }>(options: WorkerOptions<Message>): Worker {
+  const { file, workerData, name, receive, ended } = options
+  const resourceLimits = {
+    maxOldGenerationSizeMb: HEAP_BYTES / MIB - YOUNG_MIB,
+    maxYoungGenerationSizeMb: YOUNG_MIB,
+  }
+  const worker = new Worker(file, { workerData, name, resourceLimits })
+  worker.unref()
+  let why = 'it ended'
+  worker.on('message', (message: Message | OpenFailed) => {
+    if (isOpenFailed(message)) why = message.message
+    else receive(message as Exclude<Message, OpenFailed>)
+  })
+  worker.on('error', (error) => {
+    why = error.message
+  })
+  worker.once('exit', () => ended(why))
+  return worker
+}
+
+function isOpenFailed(message: { readonly kind: string }): message is OpenFailed {
+  return message.kind === 'open-failed'
+}
+
+/** Resolves when it has ended: by itself, once it was requested to by `leave`, or terminated after so many milliseconds. */
+export async function endWorker(worker: Worker, leave: () => void, maxMs: number): Promise<void> {
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  leave()
+  const late = setTimeout(() => void worker.terminate(), maxMs)
+  await ended
+  clearTimeout(late)
+}
