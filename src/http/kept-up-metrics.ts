@@ -20,10 +20,7 @@ export function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>
   known(
     'checkpoints_current_timestamp_seconds',
     'When every log was last found covered by its signed checkpoint.',
-    () => {
-      const { coveredAtMs } = ledger.stats()
-      return coveredAtMs === undefined ? undefined : coveredAtMs / 1000
-    },
+    () => secondsOf(ledger.stats().coveredAtMs),
   )
   known(
     'timestamp_last_failure_timestamp_seconds',
