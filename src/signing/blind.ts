@@ -8,6 +8,7 @@ const KEY_BYTES = 32
 const VALUE_PREFIX = 'countersign/redacted/v1\n'
 const CALL_PREFIX = 'countersign/redacted-call/v1\n'
 
+/** Each half is derived when it is first used: most commands have nothing left out. */
 export interface BlindKey {
   /** Of values, arguments and requests. */
   readonly values: Uint8Array
@@ -19,7 +20,17 @@ export interface BlindKey {
 export function deriveBlindKey(secret: Uint8Array, tenant: string, stream: string): BlindKey {
   const place = canonicalJson([tenant, stream])
   const derive = (info: string): Uint8Array => new Uint8Array(hkdfSync('sha256', secret, '', info + place, KEY_BYTES))
-  return { values: derive(KEY_INFO), calls: derive(CALL_INFO) }
+  let [values, calls]: (Uint8Array | undefined)[] = []
+  return {
+    get values() {
+      values ??= derive(KEY_INFO)
+      return values
+    },
+    get calls() {
+      calls ??= derive(CALL_INFO)
+      return calls
+    },
+  }
 }
 
 /** `sha256:` and the HMAC-SHA-256 of a text, so that it can stand where a digest does. */

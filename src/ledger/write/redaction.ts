@@ -15,7 +15,12 @@ import { type Decision, type Draft, refuse } from '../../domain/decision.ts'
 import type { Paced } from '../../domain/paced.ts'
 import { compileRules } from '../../domain/redaction/compile-rules.ts'
 import { joinedRules } from '../../domain/redaction/joined-rules.ts'
-import { patternFault, redactCommand, redactRecorded } from '../../domain/redaction/redact-command.ts'
+import {
+  patternFault,
+  type RedactionEnv,
+  redactCommand,
+  redactRecorded,
+} from '../../domain/redaction/redact-command.ts'
 import type { LeftOut } from '../../domain/redaction/redact-value.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -29,6 +34,8 @@ import type { RunAggregate } from './run-aggregate.ts'
 
 interface InForce {
   readonly rules: RedactionInForce
+  /** Digest of the rules. */
+  readonly policy: string
   /** They are not the ones that are on record: the next event of the run says so. */
   readonly isNew: boolean
 }
@@ -53,7 +60,7 @@ export function* decideRedacted(redacting: Redacting, decide: () => Paced<Decisi
   if (fault !== undefined) return refuse(fault)
   // A run says what is in force when it starts.
   const isNew = run.state !== undefined && inForce.isNew
-  return yield* saidOf(yield* decide(), { rules: inForce.rules, isNew }, { sent: pending.sent, key })
+  return yield* saidOf(yield* decide(), { ...inForce, isNew }, { sent: pending.sent, key })
 }
 
 /** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */
@@ -74,7 +81,8 @@ function rulesInForce(
   if (before !== undefined) return before
   const together = unionOf(own, ofTenant)
   const isNew = textOf(together) !== textOf(own ?? NO_RULES)
-  const found: InForce = { rules: isNew || own === undefined ? together : own, isNew }
+  const rules = isNew || own === undefined ? together : own
+  const found: InForce = { rules, policy: jsonDigest(rules as unknown as Json), isNew }
   const byTenant = joined.get(own ?? NO_RULES) ?? new WeakMap<RedactionInForce, InForce>()
   joined.set(own ?? NO_RULES, byTenant.set(ofTenant ?? NO_RULES, found))
   return found
@@ -101,8 +109,7 @@ function* leaveOut(pending: PendingCommand, rules: RedactionInForce, key: BlindK
   if (pending.redactedBy === rules) return undefined
   pending.asSent ??= pending.command
   const command = pending.asSent
-  const env = { blind: (text: string) => blindValue(key.values, text), textOf: canonicalJson }
-  const redacted = yield* redactCommand(command, rules, env)
+  const redacted = yield* redactCommand(command, rules, envUnder(key))
   if (!redacted.ok) return redacted.refusal
   pending.redactedBy = rules
   pending.command = redacted.command
@@ -119,6 +126,10 @@ function* leaveOut(pending: PendingCommand, rules: RedactionInForce, key: BlindK
   return undefined
 }
 
+function envUnder(key: BlindKey): RedactionEnv {
+  return { blind: (text) => blindValue(key.values, text), textOf: canonicalJson }
+}
+
 export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): BlindKey {
   const [oldest] = ring.keys
   if (oldest === undefined) throw new TypeError('the key ring is empty')
@@ -128,10 +139,9 @@ export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): Bl
 /** The decision, its events saying what they lack; before them, once, which rules are in force from here on. */
 function* saidOf(
   decision: Decision,
-  { rules, isNew }: InForce,
+  { rules, policy, isNew }: InForce,
   of: { sent: Sent | undefined; key: BlindKey },
 ): Paced<Decision> {
-  const policy = jsonDigest(rules as unknown as Json)
   const before: Draft[] = isNew ? [{ type: 'RedactionChanged', data: { v: 1, rules, policy } }] : []
   const said = function* (drafts: readonly Draft[]): Paced<Draft[]> {
     const marked: Draft[] = []
@@ -161,8 +171,7 @@ interface Marking {
 function* markedDraft(draft: Draft, { policy, rules, sent, key }: Marking): Paced<Draft> {
   let data = draft.data as unknown as { readonly [member: string]: Json }
   if (data.findings !== undefined) {
-    const env = { blind: (text: string) => blindValue(key.values, text), textOf: canonicalJson }
-    const findings = yield* redactRecorded(data.findings, rules, env)
+    const findings = yield* redactRecorded(data.findings, rules, envUnder(key))
     if (findings !== data.findings) data = { ...data, findings }
   }
   if (sent?.leftOut.some((each) => isIn(data, each))) {
