@@ -47,8 +47,11 @@ export async function listRuns(inputs: Arguments): Promise<number> {
 
 export async function showRun(inputs: Arguments): Promise<number> {
   const path = runPath(inputs)
-  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
-  printObject(await api.get(path), inputs.has('json'))
+  const asOf = asOfSize(inputs)
+  // A running ledger folds the run up to there; where the store is read, all of it is read up to there.
+  const isRemote = inputs.text('url') !== undefined
+  await using api = await openApi(inputs, isRemote ? {} : { asOf })
+  printObject(await api.get(path, isRemote ? { asOf } : {}), inputs.has('json'))
   return EXIT.ok
 }
 

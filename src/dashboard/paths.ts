@@ -23,12 +23,23 @@ export function withQuery(path: string, query: Query): string {
   return `${path}?${new URLSearchParams(inputs.map(([name, value]) => [name, String(value)]))}`
 }
 
-export const runPath = (run: string): string => `${RUNS}/${encodeURIComponent(run)}`
-export const eventPath = (run: string, revision: number): string => `${runPath(run)}/events/${revision}`
-export const refusalsPath = (run: string): string => `${runPath(run)}/refusals`
-export const refusalPath = (run: string, revision: number): string => `${refusalsPath(run)}/${revision}`
-export const diffPath = (run: string, from: number, to: number): string =>
-  withQuery(`${runPath(run)}/diff`, { from, to })
+/** A run, or one as it was at a moment: every link from there goes to that moment. */
+export type RunPlace = string | { readonly runId: string; readonly asOf?: string | undefined }
+
+function ofRun(run: RunPlace, rest: string, query: Query = {}): string {
+  const { runId, asOf } = typeof run === 'string' ? { runId: run } : run
+  return withQuery(`${RUNS}/${encodeURIComponent(runId)}${rest}`, { ...query, asOf })
+}
+
+export const runPath = (run: RunPlace, query: Query = {}): string => ofRun(run, '', query)
+/** The same moment of another run, and of the list of them: one that is told by an event of this run is no moment there. */
+export const ofLog = (asOf: string | undefined): string | undefined => (/^\d+$/.test(asOf ?? '') ? asOf : undefined)
+export const runsPath = (run: RunPlace): string =>
+  withQuery(RUNS, { asOf: typeof run === 'string' ? undefined : ofLog(run.asOf) })
+export const eventPath = (run: RunPlace, revision: number): string => ofRun(run, `/events/${revision}`)
+export const refusalsPath = (run: RunPlace): string => ofRun(run, '/refusals')
+export const refusalPath = (run: RunPlace, revision: number): string => ofRun(run, `/refusals/${revision}`)
+export const diffPath = (run: RunPlace, from: number, to: number): string => ofRun(run, '/diff', { from, to })
 export const resolvePath = (run: string, callId: string): string =>
   `${runPath(run)}/calls/${encodeURIComponent(callId)}/resolve`
 export const approvalPath = (run: string, approval: string): string =>
@@ -55,4 +66,4 @@ export const auditPath = (name: string): string => `${AUDIT}/${name}`
 
 export const bundlePath = (run: string): string => downloadPath(withQuery('bundle', { run }))
 
-export const contextPath = (run: string, step: number): string => withQuery(`${runPath(run)}/context`, { step })
+export const contextPath = (run: RunPlace, step: number): string => ofRun(run, '/context', { step })

@@ -6,14 +6,18 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ContextDiff, diffContexts } from './diff/context-diff.ts'
 import { PROVENANCE_EVENTS_MAX, ProvenanceSearch } from './diff/provenance.ts'
+import { type Moment, type MomentQuery, runThen, within } from './moment.ts'
 import { orRefused, Refused, type View } from './page.ts'
 import { readEvents } from './read-event.ts'
-import { type Run, runOf } from './run-row.ts'
+import type { Run } from './run-row.ts'
 import { storyFor } from './story/story-cache.ts'
 import type { RunStory } from './story/story-parts.ts'
 
 export interface RefusedHandoff {
   readonly run: Run
+  readonly moment: Moment | undefined
+  /** Last event of the run now. */
+  readonly last: number
   readonly event: LedgerEvent
   readonly envelope: EventBody<'EnvelopeRejected'>
   readonly rewind: { readonly revision: number; readonly body: EventBody<'RunRewound'> } | undefined
@@ -26,9 +30,10 @@ export interface RefusedHandoff {
   readonly faults: readonly { readonly code: string; readonly message: string }[]
 }
 
-export async function readRefusal(view: View, revision: number): Promise<RefusedHandoff> {
+export async function readRefusal(view: View<MomentQuery>, revision: number): Promise<RefusedHandoff> {
   const { deps, caller, run: runId } = view
-  const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
+  const { run, moment, last } = await runThen(view)
+  within(moment, revision)
   const [event, after] = await readEvents(deps.ledger, caller, { run: runId, from: revision, to: revision + 1 })
   const envelope = EVENTS.EnvelopeRejected.schema.safeParse(event?.data)
   if (event?.header.type !== 'EnvelopeRejected' || !envelope.success) {
@@ -36,11 +41,16 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
   }
   const context = orRefused(await deps.ledger.context(caller, runId, { revision: revision - 1 }))
   const before = context.context as JsonObject
-  const rewound = after?.header.type === 'RunRewound' ? EVENTS.RunRewound.schema.safeParse(after.data) : undefined
+  const rewound =
+    run.revision > revision && after?.header.type === 'RunRewound'
+      ? EVENTS.RunRewound.schema.safeParse(after.data)
+      : undefined
   const { findings } = envelope.data
   const window = { from: Math.max(0, revision - 1_000), to: Math.min(run.revision, revision + 1_000) }
   return {
     run,
+    moment,
+    last,
     event,
     envelope: envelope.data,
     before,
@@ -51,7 +61,7 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
     }),
     standing: { step: Number(context.step), agent: String(context.agent) },
     provenance: await searchProvenance(view, { before, revision, findings, policy: run.policy }),
-    story: await storyFor(deps, caller, { run: runId, revision: run.revision, window }),
+    story: await storyFor(deps, caller, { run: runId, revision: run.revision, window, isPast: moment !== undefined }),
     faults: orRefused(await deps.ledger.checkEvent(caller, runId, revision)).faults,
   }
 }

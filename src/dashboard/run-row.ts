@@ -81,11 +81,13 @@ const RunSchema = z.object({
     .default([]),
   heldSignals: z.array(z.object({ signalId: Text, name: Text, receivedAt: Text })).default([]),
   childOf: z.object({ run: Text, callId: Text, depth: Whole }).optional(),
+  /** The moment that it is shown at, as addresses have it; absent: now. */
+  asOf: Text.optional(),
   children: z.array(z.object({ run: Text, callId: Text, tool: Text.optional(), status: Text.optional() })),
 })
 
 export type Run = z.output<typeof RunSchema>
 
-export function runOf(value: JsonObject): Run {
-  return RunSchema.parse(value)
+export function runOf(value: JsonObject, asOf?: string): Run {
+  return { ...RunSchema.parse(value), asOf }
 }

@@ -93,7 +93,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...(audit && { audit: audit.reads }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
-    run: (caller, runId) => integrity.marked(caller, runId, queries.run(caller, runId)),
+    run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf({ queries, reader, list, effects }),
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
@@ -202,7 +202,7 @@ function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
 
 function queriesOf(queries: Queries): RunQueries {
   return {
-    run: (caller, runId) => queries.run(caller, runId),
+    run: (caller, runId, at) => queries.run(caller, runId, at),
     context: (caller, runId, at) => queries.context(caller, runId, at),
     envelopes: (caller, runId, page) => queries.envelopes(caller, runId, page),
     calls: (caller, runId, page) => queries.calls(caller, runId, page),

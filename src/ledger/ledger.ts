@@ -18,6 +18,7 @@ import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
 import type { Notices } from './read/notices.ts'
+import type { RunAt } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
 
 export type { BatchItem, Caller, Command }
@@ -210,8 +211,8 @@ export interface Ledger extends AsyncDisposable {
    */
   executeBatch(caller: Caller, items: readonly BatchItem[], info: RequestInfo): Promise<readonly Outcome[]>
 
-  /** State with totals, open calls, last snapshot. */
-  run(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** State with totals, open calls, last snapshot; now, or as it was right after one of its events. */
+  run(caller: Caller, runId: string, at?: RunAt): Promise<Found<JsonObject>>
   /** The established context, now or as it was. */
   context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>>
   /** Envelopes, accepted and rejected, oldest first. */

@@ -83,8 +83,23 @@ inspect('--as-of shows runs, a run, and its report as they were at that size of 
     [['r', 0, 0]],
   )
   assert.is((await run(['runs', 'list', '--as-of', '9999'])).code, 2)
-  const remote = await run(['runs', 'show', 'r', '--as-of', '3', '--url', 'http://127.0.0.1:1', '--token', 't'])
+  const remote = await run([
+    'runs',
+    'diff',
+    'r',
+    '0',
+    '1',
+    '--as-of',
+    '3',
+    '--url',
+    'http://127.0.0.1:1',
+    '--token',
+    't',
+  ])
   assert.is(remote.code, 2)
+  // A running ledger answers that by itself: here none does.
+  const shown = await run(['runs', 'show', 'r', '--as-of', '3', '--url', 'http://127.0.0.1:1', '--token', 't'])
+  assert.is(shown.code, 4)
 })
 
 inspect('runs, events, searches and named queries are lines of JSON where the output is no terminal', async () => {

@@ -32,7 +32,7 @@ export function runsCommands(program: CliCommand): void {
   asking(group.command('show'))
     .description('one run: status, totals, what is open')
     .argument('<run>', 'id of the run')
-    .flags(asItWas())
+    .flags(flag('--as-of <size>', "the run as it was when the tenant's log had so many events"))
     .runs(async () => (await import('../runs.ts')).showRun)
   asking(group.command('reservations'))
     .description('what a run reserved of its budget and what became of each, oldest first')

@@ -1,8 +1,9 @@
 /** @module The established context as it was at any step: going through a run's time, step by step. */
-import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_PAYLOADS } from '../../access/access.ts'
+import { type Moment, MomentQuery, momentOf, within } from '../moment.ts'
 import { orRefused, pageRoute } from '../page.ts'
+import { AsItWas } from '../parts/as-it-was.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Data } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
@@ -13,35 +14,47 @@ import { Step } from './diff-page.tsx'
 export const contextPage = pageRoute({
   path: '/runs/:run/context',
   access: READ_PAYLOADS,
-  query: z.object({ step: Step.optional() }),
-  handle: async ({ deps, caller, run, query }) => {
-    const at = query.step === undefined ? {} : { step: query.step }
-    const now = orRefused(await deps.ledger.context(caller, run, {}))
-    const found = orRefused(await deps.ledger.context(caller, run, at))
-    const body = <ContextBody run={run} found={found} current={Number(now.step)} />
+  query: MomentQuery.extend({ step: Step.optional() }),
+  handle: async (view) => {
+    const { deps, caller, run, query } = view
+    const moment = await momentOf(view)
+    const latest = moment === undefined ? {} : { revision: moment.revision }
+    const now = orRefused(await deps.ledger.context(caller, run, latest))
+    const found =
+      query.step === undefined ? now : orRefused(await deps.ledger.context(caller, run, { step: query.step }))
+    if (query.step !== undefined) within(moment, Number(found.revision))
+    const body = <ContextBody run={run} moment={moment} found={found} current={Number(now.step)} />
     return { title: `${run}: context of step ${found.step}`, nav: 'runs', body }
   },
 })
 
+function established(step: number, current: number, moment: Moment | undefined): string {
+  const [when, is] = moment === undefined ? ['now', 'now it is'] : ['at that moment', 'at that moment it was']
+  return step === current
+    ? `What ${moment === undefined ? 'is' : 'was'} established ${when}.`
+    : `What was established then; ${is} step ${current}.`
+}
+
 interface ContextProps {
   readonly run: string
+  readonly moment: Moment | undefined
   readonly found: JsonObject
   /** The step that is established now. */
   readonly current: number
 }
 
-function ContextBody({ run, found, current }: ContextProps) {
+function ContextBody({ run: runId, moment, found, current }: ContextProps) {
+  const run = { runId, asOf: moment?.asOf }
   const step = Number(found.step)
   const agent = String(found.agent)
   return (
     <>
+      <AsItWas run={runId} moment={moment} now={contextPath(runId, Number(found.step))} />
       <Crumbs run={run} here={`Context of step ${step}`} />
       <div class="page-head">
         <div>
           <h1>Context of step {step}</h1>
-          <p class="muted">
-            {step === current ? 'What is established now.' : `What was established then; now it is step ${current}.`}
-          </p>
+          <p class="muted">{established(step, current, moment)}</p>
         </div>
         <nav class="pager" aria-label="Steps">
           {step > 0 && <a href={contextPath(run, step - 1)}>Step {step - 1}</a>}

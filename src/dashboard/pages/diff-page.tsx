@@ -8,7 +8,9 @@ import { validateHandoff } from '../../domain/validator/validate.ts'
 import { diffContexts } from '../diff/context-diff.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { plural } from '../format.ts'
+import { MomentQuery, momentOf, within } from '../moment.ts'
 import { orRefused, pageRoute, type View } from '../page.ts'
+import { AsItWas } from '../parts/as-it-was.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { diffPath, eventPath, runPath } from '../paths.ts'
 import { runOf } from '../run-row.ts'
@@ -18,7 +20,7 @@ export const Step = z
   .regex(/^\d{1,9}$/, 'takes the number of a step')
   .transform(Number)
 
-const DiffQuery = z.object({ from: Step, to: Step })
+const DiffQuery = MomentQuery.extend({ from: Step, to: Step })
 type DiffQuery = z.output<typeof DiffQuery>
 
 interface Context {
@@ -35,19 +37,23 @@ export const diffPage = pageRoute({
   access: READ_PAYLOADS,
   query: DiffQuery,
   handle: async (view) => {
-    const { run, query } = view
+    const { run: runId, query } = view
+    const moment = await momentOf(view)
+    const run = { runId, asOf: moment?.asOf }
     const [from, to] = await Promise.all([contextAt(view, query.from), contextAt(view, query.to)])
-    const state = runOf(orRefused(await view.deps.ledger.run(view.caller, run)))
+    within(moment, Math.max(from.revision, to.revision))
+    const state = runOf(orRefused(await view.deps.ledger.run(view.caller, runId)))
     const policy = ResolvedPolicy.parse(state.policy)
     const supersedes = await reasonsBetween(view, from, to)
     const judged = validateHandoff({ before: from.context, after: to.context, policy, supersedes })
     const diff = diffContexts(from.context, to.context, { findings: judged.findings, supersedes })
-    const title = `${run}: step ${from.step} to step ${to.step}`
+    const title = `${runId}: step ${from.step} to step ${to.step}`
     return {
       title,
       nav: 'runs',
       body: (
         <>
+          <AsItWas run={runId} moment={moment} now={diffPath(runId, from.step, to.step)} />
           <Crumbs run={run} here={`Step ${from.step} to step ${to.step}`} />
           <div class="page-head">
             <h1>
@@ -97,9 +103,15 @@ async function reasonsBetween(
   return reasons
 }
 
-function StepForm({ run, query: { from, to } }: { readonly run: string; readonly query: DiffQuery }) {
+interface StepFormProps {
+  readonly run: { readonly runId: string; readonly asOf?: string | undefined }
+  readonly query: DiffQuery
+}
+
+function StepForm({ run, query: { from, to } }: StepFormProps) {
   return (
-    <form method="get" action={`${runPath(run)}/diff`} class="step-form">
+    <form method="get" action={`${runPath(run.runId)}/diff`} class="step-form">
+      {run.asOf !== undefined && <input type="hidden" name="asOf" value={run.asOf} />}
       {from > 0 && <a href={diffPath(run, from - 1, to - 1)}>One step back</a>}
       <label for="from">From</label>
       <input id="from" type="number" name="from" value={String(from)} min="0" />

@@ -6,14 +6,16 @@ import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { PAGE_HEADERS } from '../headers.ts'
+import { type Moment, MomentQuery, momentOf, within } from '../moment.ts'
 import { orRefused, pageRoute, type View } from '../page.ts'
+import { AsItWas } from '../parts/as-it-was.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Actor, Data, Time } from '../parts/data.tsx'
 import { Remarks } from '../parts/findings.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { LeftOut } from '../parts/left-out.tsx'
 import { ProofPanel } from '../parts/proof-panel.tsx'
-import { eventPath, refusalPath } from '../paths.ts'
+import { eventPath, refusalPath, runPath } from '../paths.ts'
 import { readEvent } from '../read-event.ts'
 import { describeEvent, type ToolNames } from '../story/describe.ts'
 
@@ -28,10 +30,12 @@ export function revisionOf({ c }: View): number {
 export const eventPage = pageRoute({
   path: '/runs/:run/events/:revision',
   access: READ_PAYLOADS,
-  query: NoQuery,
+  query: MomentQuery,
   handle: async (view) => {
     const { caller, deps, run } = view
     const revision = revisionOf(view)
+    const moment = await momentOf(view)
+    within(moment, revision)
     const { event } = await readEvent(deps.ledger, caller, { run, revision })
     const checked = await deps.ledger.checkEvent(caller, run, revision)
     return {
@@ -41,6 +45,7 @@ export const eventPage = pageRoute({
       body: (
         <EventBody
           view={view}
+          moment={moment}
           tools={await toolOf(view, event)}
           event={event}
           faults={orRefused(checked).faults}
@@ -60,16 +65,19 @@ async function toolOf({ deps, caller, run }: View, { data: { callId } }: LedgerE
 
 interface BodyProps {
   readonly view: View
+  readonly moment: Moment | undefined
   readonly event: LedgerEvent
   readonly tools: ToolNames
   readonly faults: readonly { readonly code: string; readonly message: string }[]
   readonly last: number
 }
 
-function EventBody({ view: { run, caller, deps }, event, tools, faults, last }: BodyProps) {
+function EventBody({ view: { run: runId, caller, deps }, moment, event, tools, faults, last }: BodyProps) {
   const { header, data } = event
+  const run = { runId, asOf: moment?.asOf }
   return (
     <>
+      <AsItWas run={runId} moment={moment} last={last} now={eventPath(runId, header.revision)} />
       <Crumbs run={run} here={`Event ${header.revision}`} />
       <div class="page-head">
         <div>
@@ -77,18 +85,21 @@ function EventBody({ view: { run, caller, deps }, event, tools, faults, last }: 
             <Data text={describeEvent(event, tools)} />
           </h1>
           <p class="muted">
-            {header.type}, event {header.revision} of {run}
+            {header.type}, event {header.revision} of {runId}
           </p>
           <LeftOut redacted={data.redacted} />
         </div>
         <nav class="pager" aria-label="Neighbouring events">
           {header.revision > 0 && <a href={eventPath(run, header.revision - 1)}>Event {header.revision - 1}</a>}
-          {header.revision < last && <a href={eventPath(run, header.revision + 1)}>Event {header.revision + 1}</a>}
+          {header.revision < (moment?.revision ?? last) && (
+            <a href={eventPath(run, header.revision + 1)}>Event {header.revision + 1}</a>
+          )}
           {header.type === 'EnvelopeRejected' && (
             <a class="strong" href={refusalPath(run, header.revision)}>
               See why it was refused
             </a>
           )}
+          <a href={runPath({ runId, asOf: `event-${header.revision}` })}>The run as it was then</a>
         </nav>
       </div>
       <div class="columns">
@@ -101,7 +112,7 @@ function EventBody({ view: { run, caller, deps }, event, tools, faults, last }: 
         </div>
         <div>
           <ProofPanel
-            run={run}
+            run={runId}
             revision={header.revision}
             eventId={header.id}
             verifierKey={deps.ledger.logs?.verifierKey(caller.tenant)}

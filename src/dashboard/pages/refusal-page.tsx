@@ -1,19 +1,18 @@
 /** @module A refused handoff, whole: who for whom, what changed, on what evidence it was refused, what it cost, what was undone, and the proof. */
-import { z } from 'zod'
 import { READ_PAYLOADS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
-import { orRefused, pageRoute } from '../page.ts'
+import { MomentQuery, runThen } from '../moment.ts'
+import { pageRoute } from '../page.ts'
 import { RefusalBody } from '../parts/refusal-body.tsx'
 import { refusalPath, runPath } from '../paths.ts'
 import { readRefusal } from '../refused-handoff.ts'
-import { runOf } from '../run-row.ts'
 import { storyFor } from '../story/story-cache.ts'
 import { revisionOf } from './event-page.tsx'
 
 export const refusalPage = pageRoute({
   path: '/runs/:run/refusals/:revision',
   access: READ_PAYLOADS,
-  query: z.object({}),
+  query: MomentQuery,
   handle: async (view) => {
     const found = await readRefusal(view, revisionOf(view))
     const key = view.deps.ledger.logs?.verifierKey(view.caller.tenant)
@@ -30,12 +29,17 @@ export const refusalPage = pageRoute({
 export const latestRefusal = pageRoute({
   path: '/runs/:run/refusals',
   access: READ_PAYLOADS,
-  query: z.object({}),
+  query: MomentQuery,
   handle: async (view) => {
-    const run = runOf(orRefused(await view.deps.ledger.run(view.caller, view.run)))
+    const { run, moment } = await runThen(view)
     const window = { from: Math.max(0, run.revision - 1_000), to: run.revision }
-    const story = await storyFor(view.deps, view.caller, { run: view.run, revision: run.revision, window })
+    const story = await storyFor(view.deps, view.caller, {
+      run: view.run,
+      revision: run.revision,
+      window,
+      isPast: moment !== undefined,
+    })
     const last = story.marks.findLast(({ kind }) => kind === 'rejected')
-    return seeOther(view.c, last === undefined ? runPath(view.run) : refusalPath(view.run, last.revision))
+    return seeOther(view.c, last === undefined ? runPath(run) : refusalPath(run, last.revision))
   },
 })

@@ -57,7 +57,7 @@ function RunList({ query, runs: { rows, next, asOf }, place }: ListProps) {
       ) : (
         <section aria-label="Runs">
           <AsItWas query={query} asOf={asOf} />
-          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} />}
+          {rows.length === 0 ? <NoRuns query={query} isLast={isLast} /> : <RunTable rows={rows} asOf={String(asOf)} />}
         </section>
       )}
       {asOf === undefined && <LiveStatus />}
@@ -75,11 +75,17 @@ function RunList({ query, runs: { rows, next, asOf }, place }: ListProps) {
 
 function AsItWas({ query, asOf }: { readonly query: RunQuery; readonly asOf: number }) {
   return (
-    <p class="note" id="as-it-was">
-      As it was when the log had {plural(asOf, 'event')}: runs that began later are not listed, and each row says how
-      its run stood then. A run opens as it is now.{' '}
-      <a href={withQuery(RUNS, { ...queryOf(query), asOf: undefined })}>Runs of now</a>
-    </p>
+    <aside class="notice as-it-was" id="as-it-was" aria-label="A moment of the past">
+      <p>
+        <strong>This is the past.</strong> As it was when the log had {plural(asOf, 'event')}: runs that began later are
+        not listed, each row says how its run stood then, and a run opens as it was then.
+      </p>
+      <nav class="pager" aria-label="Moments">
+        <a class="strong" href={withQuery(RUNS, { ...queryOf(query), asOf: undefined })}>
+          Runs of now
+        </a>
+      </nav>
+    </aside>
   )
 }
 
@@ -142,7 +148,7 @@ function NoRuns({ query, isLast }: { readonly query: RunQuery; readonly isLast: 
   )
 }
 
-function RunTable({ rows }: { readonly rows: readonly Row[] }) {
+function RunTable({ rows, asOf }: { readonly rows: readonly Row[]; readonly asOf?: string }) {
   return (
     <div class="table-scroll">
       <table class="runs listed">
@@ -170,7 +176,7 @@ function RunTable({ rows }: { readonly rows: readonly Row[] }) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <RunRow row={row} />
+            <RunRow row={row} asOf={asOf} />
           ))}
         </tbody>
       </table>
@@ -178,12 +184,12 @@ function RunTable({ rows }: { readonly rows: readonly Row[] }) {
   )
 }
 
-function RunRow({ row }: { readonly row: Row }) {
+function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | undefined }) {
   const { runId, name, rejections, step, calls, tokens, cost, currency, actor, principal, startedAt, updatedAt } = row
   return (
     <tr id={`run-${runId}`}>
       <th scope="row">
-        <a class="row-link" href={runPath(runId)}>
+        <a class="row-link" href={runPath({ runId, asOf })}>
           <Data text={runId} />
         </a>
         {name !== runId && (
@@ -199,7 +205,7 @@ function RunRow({ row }: { readonly row: Row }) {
       <td data-label="Refused">
         {row.notCounted && <NotCounted />}
         {rejections > 0 && (
-          <a href={refusalsPath(runId)}>
+          <a href={refusalsPath({ runId, asOf })}>
             <Badge kind="refused" text={plural(rejections, 'handoff')} />
             <span class="visually-hidden"> refused: see the newest</span>
           </a>
@@ -240,10 +246,7 @@ const Cost = ({ cost, currency }: Pick<Row, 'cost' | 'currency'>) =>
 /** Of a long run of the past: better no number than the one of now. */
 function NotCounted() {
   return (
-    <span
-      class="muted"
-      title="This run had too many events by then to be counted for a list; its page has the numbers of now"
-    >
+    <span class="muted" title="This run had too many events by then to be counted for a list; its page has them">
       —<span class="visually-hidden"> not counted for a list</span>
     </span>
   )

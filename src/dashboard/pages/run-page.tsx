@@ -1,7 +1,9 @@
 /** @module A run: what it is, what needs a look, its picture, and its events in words. */
 import { z } from 'zod'
 import { READ_RUNS } from '../../access/access.ts'
-import { orRefused, pageRoute, type View } from '../page.ts'
+import { type Moment, MomentQuery, runThen } from '../moment.ts'
+import { pageRoute, type View } from '../page.ts'
+import { AsItWas, MomentForm } from '../parts/as-it-was.tsx'
 import { Pager } from '../parts/event-pager.tsx'
 import { EventTable } from '../parts/event-table.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
@@ -13,7 +15,7 @@ import { layoutPicture } from '../picture/layout.ts'
 import { Legend } from '../picture/legend.tsx'
 import { Overview } from '../picture/overview.tsx'
 import { RunPicture } from '../picture/run-picture.tsx'
-import { type Run, runOf } from '../run-row.ts'
+import type { Run } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
 import { storyFor } from '../story/story-cache.ts'
 import type { RunStory } from '../story/story-parts.ts'
@@ -22,7 +24,7 @@ import { livePlace } from './live.ts'
 /** Events of one page: as many as fit a picture that can be read. */
 export const WINDOW_EVENTS = 200
 
-const RunPageQuery = z.object({
+const RunPageQuery = MomentQuery.extend({
   from: z
     .string()
     .regex(/^\d{1,15}$/, 'takes the number of an event')
@@ -40,15 +42,17 @@ export const runPage = pageRoute({
   handle: async (view) => {
     const { caller, deps, run: runId } = view
     const place = await livePlace(deps.ledger, caller)
-    const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
+    const { run, moment, last } = await runThen(view)
     const window = windowOf(view.query.from, run.revision)
-    const story = await storyFor(deps, caller, { run: runId, revision: run.revision, window })
+    const isPast = moment !== undefined
+    const story = await storyFor(deps, caller, { run: runId, revision: run.revision, window, isPast })
     const rows = await eventRows(deps.ledger, caller, { run: runId, story, ...window })
     return {
       title: run.runId,
       nav: 'runs',
-      scripts: ['picture.js', 'live.js', 'event-detail.js', 'zones.js'],
-      body: <RunBody view={view} run={run} story={story} window={window} rows={rows} place={place} />,
+      // What is past does not change.
+      scripts: ['picture.js', ...(isPast ? [] : ['live.js']), 'event-detail.js', 'zones.js'],
+      body: <RunBody {...{ view, run, moment, last, story, window, rows, place }} />,
     }
   },
 })
@@ -63,21 +67,26 @@ function windowOf(from: number | undefined, revision: number): { readonly from: 
 interface BodyProps {
   readonly view: View<RunPageQuery>
   readonly run: Run
+  readonly moment: Moment | undefined
+  readonly last: number
   readonly story: RunStory
   readonly window: { readonly from: number; readonly to: number }
   readonly rows: readonly EventRow[]
   readonly place: string | undefined
 }
 
-function RunBody({ view, run, story, window, rows, place }: BodyProps) {
+function RunBody({ view, run, moment, last, story, window, rows, place }: BodyProps) {
   const { limits, currency } = run.budget
   const { scale } = view.query
   const picture = layoutPicture(story, { window, scale, limits })
   const whole = story.first === 0
   return (
     <>
-      <LiveStatus />
-      <div id="live" data-live={withQuery(livePath(run.runId), { after: place })}>
+      <AsItWas run={run.runId} moment={moment} last={last} />
+      {/* Outside of what is alive: nobody loses what he types to an update. */}
+      <MomentForm run={run.runId} asOf={run.asOf} />
+      {moment === undefined && <LiveStatus />}
+      <div id="live" {...(moment === undefined && { 'data-live': withQuery(livePath(run.runId), { after: place }) })}>
         <RunHead run={run} caller={view.caller} csrf={view.session.csrf} />
         <RunNotices run={run} story={story} />
         <section aria-labelledby="picture-title">
@@ -86,7 +95,7 @@ function RunBody({ view, run, story, window, rows, place }: BodyProps) {
             <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
           </div>
           {whole && run.revision >= WINDOW_EVENTS && (
-            <Overview run={run.runId} story={story} window={window} size={WINDOW_EVENTS} />
+            <Overview run={run} story={story} window={window} size={WINDOW_EVENTS} />
           )}
           {!whole && (
             <p class="notice">
@@ -94,7 +103,7 @@ function RunBody({ view, run, story, window, rows, place }: BodyProps) {
               those of the whole run.
             </p>
           )}
-          <RunPicture run={run.runId} picture={picture} currency={currency} />
+          <RunPicture run={run} picture={picture} currency={currency} />
           <Legend picture={picture} />
         </section>
         <section aria-labelledby="steps-title">
@@ -103,7 +112,7 @@ function RunBody({ view, run, story, window, rows, place }: BodyProps) {
         </section>
         <section aria-labelledby="events-title">
           <h2 id="events-title">Events</h2>
-          <EventTable run={run.runId} rows={rows} />
+          <EventTable run={run} rows={rows} />
           <div class="section-foot">
             <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
           </div>

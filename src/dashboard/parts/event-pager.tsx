@@ -1,6 +1,6 @@
 /** @module Going through a run window by window, and choosing how time is drawn. */
 import { count } from '../format.ts'
-import { runPath, withQuery } from '../paths.ts'
+import { runPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 
 export interface PagerProps {
@@ -11,8 +11,7 @@ export interface PagerProps {
 }
 
 export function Pager({ run, window: { from, to }, scale, size }: PagerProps) {
-  const at = (start: number): string =>
-    withQuery(runPath(run.runId), { from: start, scale: scale === 'steps' ? undefined : scale })
+  const at = (start: number): string => runPath(run, { from: start, scale: scale === 'steps' ? undefined : scale })
   const other = scale === 'steps' ? 'time' : undefined
   return (
     <nav class="pager" aria-label="Events shown">
@@ -29,7 +28,7 @@ export function Pager({ run, window: { from, to }, scale, size }: PagerProps) {
           Later
         </a>
       )}
-      <a href={withQuery(runPath(run.runId), { from, scale: other })}>
+      <a href={runPath(run, { from, scale: other })}>
         {scale === 'steps' ? 'Draw by the clock' : 'Draw event by event'}
       </a>
     </nav>

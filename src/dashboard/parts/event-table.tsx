@@ -1,9 +1,9 @@
 /** @module Events in words: the same window as the picture, for everybody. */
-import { eventPath, refusalPath } from '../paths.ts'
+import { eventPath, type RunPlace, refusalPath } from '../paths.ts'
 import type { EventRow } from '../story/event-rows.ts'
 import { Actor, Badge, Data, Time } from './data.tsx'
 
-export function EventTable({ run, rows }: { readonly run: string; readonly rows: readonly EventRow[] }) {
+export function EventTable({ run, rows }: { readonly run: RunPlace; readonly rows: readonly EventRow[] }) {
   return (
     <div class="table-scroll">
       <table class="events listed">
@@ -28,7 +28,7 @@ export function EventTable({ run, rows }: { readonly run: string; readonly rows:
   )
 }
 
-function Row({ run, row }: { readonly run: string; readonly row: EventRow }) {
+function Row({ run, row }: { readonly run: RunPlace; readonly row: EventRow }) {
   const { revision, type, time, text, seal, ...who } = row
   return (
     <tr class={`event event-${type}`} id={`event-${revision}`}>

@@ -3,7 +3,7 @@ import type { Finding } from '../../../schemas/finding.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { Provenance } from '../diff/provenance.ts'
 import { count, plural } from '../format.ts'
-import { eventPath } from '../paths.ts'
+import { eventPath, type RunPlace } from '../paths.ts'
 import type { RefusedHandoff } from '../refused-handoff.ts'
 import { clipped } from '../visible.ts'
 import { Data } from './data.tsx'
@@ -17,7 +17,7 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
       <h2 id="findings-title">On what evidence</h2>
       <ol class="findings">
         {findings.map((finding) => (
-          <Item run={found.run.runId} finding={finding} provenance={found.provenance?.of(finding.of ?? finding.path)} />
+          <Item run={found.run} finding={finding} provenance={found.provenance?.of(finding.of ?? finding.path)} />
         ))}
       </ol>
       {findingsTotal > findings.length && (
@@ -35,7 +35,7 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
 }
 
 /** Of a handoff that was accepted: warnings, and what was permitted and why. */
-export function Remarks({ run, findings }: { readonly run: string; readonly findings: readonly Finding[] }) {
+export function Remarks({ run, findings }: { readonly run: RunPlace; readonly findings: readonly Finding[] }) {
   if (findings.length === 0) return null
   return (
     <section aria-labelledby="remarks-title">
@@ -50,7 +50,7 @@ export function Remarks({ run, findings }: { readonly run: string; readonly find
 }
 
 interface ItemProps {
-  readonly run: string
+  readonly run: RunPlace
   readonly finding: Finding
   readonly provenance: Provenance | undefined
 }

@@ -2,8 +2,9 @@
 import type { Principal } from '../../signing/tokens.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { count, money, plural } from '../format.ts'
-import { eventPath } from '../paths.ts'
+import { eventPath, refusalPath } from '../paths.ts'
 import type { RefusedHandoff } from '../refused-handoff.ts'
+import { AsItWas } from './as-it-was.tsx'
 import { Crumbs } from './crumbs.tsx'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
@@ -23,7 +24,8 @@ export function RefusalBody({ found, caller, verifierKey }: RefusalBodyProps) {
   const { header } = event
   return (
     <>
-      <Crumbs run={run.runId} here={`Refused handoff, event ${header.revision}`} />
+      <AsItWas run={run.runId} moment={found.moment} last={found.last} now={refusalPath(run.runId, header.revision)} />
+      <Crumbs run={run} here={`Refused handoff, event ${header.revision}`} />
       <div class="page-head">
         <div>
           <h1>
@@ -34,7 +36,7 @@ export function RefusalBody({ found, caller, verifierKey }: RefusalBodyProps) {
             {standing.agent === '' ? 'the run' : <Data text={standing.agent} />}
           </p>
         </div>
-        <a class="button" href={eventPath(run.runId, header.revision)}>
+        <a class="button" href={eventPath(run, header.revision)}>
           The signed event
         </a>
       </div>
@@ -97,7 +99,7 @@ function Facts({ found }: { readonly found: RefusedHandoff }) {
         {rewind === undefined ? (
           <span class="muted">no</span>
         ) : (
-          <a href={eventPath(run.runId, rewind.revision)}>to step {rewind.body.toStep}</a>
+          <a href={eventPath(run, rewind.revision)}>to step {rewind.body.toStep}</a>
         )}
       </Fact>
     </dl>

@@ -3,7 +3,7 @@ import { EXPORT, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { count, duration, money, plural } from '../format.ts'
-import { auditPath, bundlePath, downloadPath, runPath, verifyPath, withQuery } from '../paths.ts'
+import { auditPath, bundlePath, downloadPath, ofLog, runPath, runsPath, verifyPath, withQuery } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
@@ -30,10 +30,10 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
       <div class="page-head">
         <div>
           <p class="crumbs">
-            <a href="/ui/runs">Runs</a>
+            <a href={runsPath(run)}>Runs</a>
           </p>
           <h1>
-            <a href={runPath(runId)}>
+            <a href={runPath(run)}>
               <Data text={runId} />
             </a>{' '}
             <StatusBadge {...standing} />
@@ -53,7 +53,7 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
             </ul>
           )}
         </div>
-        <Deeds runId={runId} caller={caller} csrf={csrf} />
+        {run.asOf === undefined && <Deeds runId={runId} caller={caller} csrf={csrf} />}
       </div>
       <Facts run={run} />
       <Children run={run} />
@@ -92,7 +92,7 @@ function Deeds({ runId, caller, csrf }: { runId: string; caller: Principal; csrf
 /** The page of a run with thousands of them stays a page; the events have them all. */
 const CHILDREN_SHOWN = 20
 
-function Children({ run: { children } }: { readonly run: Run }) {
+function Children({ run: { children, asOf } }: { readonly run: Run }) {
   if (children.length === 0) return null
   return (
     <section aria-labelledby="children-title">
@@ -100,7 +100,7 @@ function Children({ run: { children } }: { readonly run: Run }) {
       <ul>
         {children.slice(0, CHILDREN_SHOWN).map(({ run, tool = '', status = '' }) => (
           <li>
-            <a href={runPath(run)}>
+            <a href={runPath({ runId: run, asOf: ofLog(asOf) })}>
               <Data text={run} />
             </a>{' '}
             <Data text={tool.replace(/^cs\.run:/, '')} />
@@ -130,7 +130,7 @@ function Facts({ run }: { readonly run: Run }) {
       </Fact>
       {run.childOf !== undefined && (
         <Fact label="Part of">
-          <a href={runPath(run.childOf.run)}>{run.childOf.run}</a>
+          <a href={runPath({ runId: run.childOf.run, asOf: ofLog(run.asOf) })}>{run.childOf.run}</a>
         </Fact>
       )}
       <Fact label="Step">{run.step}</Fact>

@@ -53,7 +53,7 @@ function NotUndone({ run, spans, story }: { readonly run: Run; readonly spans: r
       <ul>
         {spans.map(({ tool, compensates = '', from, to = from, toTime }) => (
           <li>
-            <a class="strong" href={eventPath(run.runId, to)}>
+            <a class="strong" href={eventPath(run, to)}>
               <Data text={tool} />
             </a>
             {', to undo '}
@@ -75,7 +75,7 @@ function Refusal({ run, mark, story }: { run: Run; mark: Mark; story: RunStory }
   const { tokens = 0, cost = '0' } = mark
   return (
     <li>
-      <a class="strong" href={refusalPath(run.runId, mark.revision)}>
+      <a class="strong" href={refusalPath(run, mark.revision)}>
         <Data text={mark.lane} />: {plural(mark.findings ?? 0, 'finding')}
       </a>
       {rewind !== undefined && `, rewound to step ${rewind.step}`}
@@ -108,14 +108,14 @@ function OpenCalls({ run, story, calls, what }: OpenCallsProps) {
           const span = story.spanOf.get(callId)
           return (
             <li>
-              {call.status === 'in-doubt' || call.overdue === true ? (
+              {run.asOf === undefined && (call.status === 'in-doubt' || call.overdue === true) ? (
                 <a class="strong" href={resolvePath(run.runId, callId)}>
                   <Data text={tool} />
                 </a>
               ) : span === undefined ? (
                 <Data text={tool} />
               ) : (
-                <a class="strong" href={eventPath(run.runId, span.from)}>
+                <a class="strong" href={eventPath(run, span.from)}>
                   <Data text={tool} />
                 </a>
               )}

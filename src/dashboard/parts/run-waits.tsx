@@ -50,6 +50,13 @@ export function Waits({ run }: { readonly run: Run }) {
 
 function What({ run, wait }: { readonly run: Run; readonly wait: Run['waiting'][number] }) {
   const { approvalId, tool = '', name = '' } = wait
+  if (approvalId !== undefined && run.asOf !== undefined) {
+    return (
+      <span class="strong">
+        the approval of <Data text={tool} />
+      </span>
+    )
+  }
   if (approvalId !== undefined) {
     return (
       <a class="strong" href={approvalPath(run.runId, approvalId)}>

@@ -81,7 +81,7 @@ function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: 
   return (
     <tr>
       <th scope="row" data-label="Step">
-        <a href={eventPath(run.runId, revision)} aria-label={accepted ? `Step ${step}` : `Refused, event ${revision}`}>
+        <a href={eventPath(run, revision)} aria-label={accepted ? `Step ${step}` : `Refused, event ${revision}`}>
           {accepted ? step : '\u2013'}
         </a>
       </th>
@@ -96,12 +96,12 @@ function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: 
       <td data-label="Changed">
         {accepted ? (
           <>
-            <a href={diffPath(run.runId, base, step ?? base)}>against step {base}</a>
+            <a href={diffPath(run, base, step ?? base)}>against step {base}</a>
             {', '}
-            <a href={contextPath(run.runId, step ?? base)}>the context</a>
+            <a href={contextPath(run, step ?? base)}>the context</a>
           </>
         ) : (
-          <a class="strong" href={refusalPath(run.runId, revision)}>
+          <a class="strong" href={refusalPath(run, revision)}>
             what it would have changed
           </a>
         )}

@@ -1,6 +1,6 @@
 /** @module What a refusal undid, and what it left as it was; and what a later rollback of the run did to the calls. */
 import { plural } from '../format.ts'
-import { eventPath } from '../paths.ts'
+import { eventPath, type RunPlace } from '../paths.ts'
 import { barLabel } from '../picture/labels.ts'
 import type { RefusedHandoff } from '../refused-handoff.ts'
 import type { Span } from '../story/story-parts.ts'
@@ -21,15 +21,14 @@ export function Undone({ found }: { readonly found: RefusedHandoff }) {
             <p>Nothing was rewound.</p>
           ) : (
             <p>
-              The context went back to{' '}
-              <a href={eventPath(run.runId, rewind.body.snapshot)}>step {rewind.body.toStep}</a>
+              The context went back to <a href={eventPath(run, rewind.body.snapshot)}>step {rewind.body.toStep}</a>
               {rewind.body.toStep === standing.step && ', where it stood'}. A rewind moves the context and nothing else:{' '}
               {since.size === 0
                 ? 'no call was made since.'
                 : `${plural(since.size, 'call')} made since then stayed, and so did what they cost.`}
             </p>
           )}
-          <CallList run={run.runId} calls={stayed} />
+          <CallList run={run} calls={stayed} />
         </div>
         <div class="card">
           <h3>By rollbacks of the run</h3>
@@ -41,7 +40,7 @@ export function Undone({ found }: { readonly found: RefusedHandoff }) {
               {run.compensation !== undefined && `, and the run ended ${run.compensation}`}.
             </p>
           )}
-          <CallList run={run.runId} calls={undoing} />
+          <CallList run={run} calls={undoing} />
         </div>
       </div>
     </section>
@@ -57,7 +56,7 @@ const KINDS: Readonly<Record<Span['status'], string>> = {
   undone: 'compensated',
 }
 
-function CallList({ run, calls }: { readonly run: string; readonly calls: readonly Span[] }) {
+function CallList({ run, calls }: { readonly run: RunPlace; readonly calls: readonly Span[] }) {
   if (calls.length === 0) return null
   return (
     <ul class="calls">

@@ -1,11 +1,11 @@
 /** @module A call as a bar with its name above, a link to its claim. */
-import { eventPath } from '../paths.ts'
+import { eventPath, type RunPlace } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { ClippedText } from './clipped-text.tsx'
 import { barLabel } from './labels.ts'
 import { BAR_LABEL_PX, BAR_PX, type PlacedBar } from './layout.ts'
 
-export function Bar({ run, bar }: { readonly run: string; readonly bar: PlacedBar }) {
+export function Bar({ run, bar }: { readonly run: RunPlace; readonly bar: PlacedBar }) {
   const { y, label, span } = bar
   const words = barLabel(span)
   const kind = span.status === 'undone' ? 'undone' : 'bar'

@@ -1,11 +1,19 @@
 /** @module An event of note as a sign, a link to it. */
-import { eventPath, refusalPath } from '../paths.ts'
+import { eventPath, type RunPlace, refusalPath } from '../paths.ts'
 import { markLabel } from './labels.ts'
 import type { PlacedMark } from './placed.ts'
 
 export const MARK_RADIUS_PX = 12
 
-export function MarkLink({ run, placed, currency }: { run: string; placed: PlacedMark; currency: string | undefined }) {
+export function MarkLink({
+  run,
+  placed,
+  currency,
+}: {
+  run: RunPlace
+  placed: PlacedMark
+  currency: string | undefined
+}) {
   const { x, y, mark } = placed
   const label = markLabel(mark, currency)
   const href = mark.kind === 'rejected' ? refusalPath(run, mark.revision) : eventPath(run, mark.revision)

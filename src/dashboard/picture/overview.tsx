@@ -1,6 +1,6 @@
 /** @module A long run at a glance: how much happened where, what was refused where, and which part is shown below. */
 import { count } from '../format.ts'
-import { runPath, withQuery } from '../paths.ts'
+import { type RunPlace, runPath } from '../paths.ts'
 import type { RunStory } from '../story/story-parts.ts'
 import { bucketsOf } from './buckets.ts'
 
@@ -9,7 +9,7 @@ const HEIGHT = 44
 const BUCKETS_MAX = 100
 
 interface OverviewProps {
-  readonly run: string
+  readonly run: RunPlace
   readonly story: RunStory
   readonly window: { readonly from: number; readonly to: number }
   readonly size: number
@@ -39,7 +39,7 @@ export function Overview({ run, story, window, size }: OverviewProps) {
         const height = Math.max(2, (events / most) * (HEIGHT - 8))
         const label = `Events ${count(from)} to ${count(to)}: ${count(events)} of note, ${count(rejected)} refused, ${count(failed)} failed or not known`
         return (
-          <a href={withQuery(runPath(run), { from })} aria-label={label}>
+          <a href={runPath(run, { from })} aria-label={label}>
             <title>{label}</title>
             <rect class="overview-hit" x={index * step} y={0} width={step} height={HEIGHT} />
             <rect

@@ -1,6 +1,7 @@
 /** @module The picture as SVG. Every mark and bar is a link to its event; the table below the picture says the same in words. */
 
 import { count, money } from '../format.ts'
+import type { RunPlace } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import type { BudgetStrip } from './budget-strip.ts'
 import { ClippedText } from './clipped-text.tsx'
@@ -13,7 +14,7 @@ import { TICK_PX } from './scale.ts'
 const LABELS_PX = 148
 
 export interface PictureProps {
-  readonly run: string
+  readonly run: RunPlace
   readonly picture: Picture
   readonly currency: string | undefined
 }

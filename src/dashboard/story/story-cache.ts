@@ -51,14 +51,24 @@ export interface StoryDeps {
 
 const ofLedger = new WeakMap<object, Stories>()
 
+export interface StoryOf {
+  readonly run: string
+  /** Of the last event that counts. */
+  readonly revision: number
+  readonly window: { readonly from: number; readonly to: number }
+  /** Later events are left out: the story is folded for this page alone. */
+  readonly isPast?: boolean
+}
+
 /** The whole story where the run is not too long for one, else that of a window. */
 export function storyFor(
   { ledger, memory }: StoryDeps,
   caller: Caller,
-  { run, revision, window }: { run: string; revision: number; window: { from: number; to: number } },
+  { run, revision, window, isPast = false }: StoryOf,
 ): Promise<RunStory> {
   const stories = storiesOf({ ledger, memory })
-  return revision < WHOLE_STORY_MAX ? stories.whole(caller, run, revision) : stories.part(caller, run, window)
+  if (revision >= WHOLE_STORY_MAX) return stories.part(caller, run, window)
+  return isPast ? stories.part(caller, run, { from: 0, to: revision }) : stories.whole(caller, run, revision)
 }
 
 /** One cache a ledger. */

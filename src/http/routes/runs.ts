@@ -9,7 +9,7 @@ import type { RunListFilter } from '../../ledger/ledger.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
+import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
@@ -34,6 +34,8 @@ const ListQuery = z.strictObject({
   limit: Limit.optional(),
 })
 
+const RunQuery = z.strictObject({ asOf: Positive.optional(), revision: Whole.optional() })
+
 const ContextQuery = z.strictObject({ step: Whole.optional(), revision: Whole.optional() })
 
 export const runRoutes: readonly GuardedRoute[] = [
@@ -57,13 +59,12 @@ export const runRoutes: readonly GuardedRoute[] = [
   }),
   readRoute({
     path: '/v1/runs/{run}',
-    summary: 'State of a run: totals, open calls, last snapshot',
+    summary: 'State of a run: totals, open calls, last snapshot; now, or as it was',
     tag,
     access: READ_RUNS,
-    query: NoQuery,
+    query: RunQuery,
     answers: { 304: 'The caller has this revision.' },
-    handle: async ({ edge, caller, run, path, c }) =>
-      foundResponse(await edge.ledger.run(caller, run), path, c.req.header('if-none-match')),
+    handle: (ask) => readRun(ask),
   }),
   readRoute({
     path: '/v1/runs/{run}/context',
@@ -115,7 +116,31 @@ const stepOrRevision = problem('invalid-query', 'ask for a step or for a revisio
   evidence: { errors: [{ pointer: '/revision', message: 'not beside step' }] },
 })
 
-const noIndex = problem('not-found', 'this ledger keeps no index for auditors: it lists runs as they are now')
+const sizeOrRevision = problem('invalid-query', 'ask as of a size of the log or of a revision, not of both', {
+  evidence: { errors: [{ pointer: '/revision', message: 'not beside asOf' }] },
+})
+
+/** As it was, a run is folded from its events: that takes a slot, as a context of before does. */
+async function readRun(ask: Ask<z.output<typeof RunQuery>>): Promise<Response> {
+  const { edge, caller, run, path, query, c } = ask
+  const { asOf, revision } = query
+  if (asOf !== undefined && revision !== undefined) return problemResponse(sizeOrRevision, path)
+  const ifNoneMatch = c.req.header('if-none-match')
+  if (asOf === undefined && revision === undefined)
+    return foundResponse(await edge.ledger.run(caller, run), path, ifNoneMatch)
+  const { audit } = edge.ledger
+  if (asOf !== undefined && audit === undefined) return problemResponse(noIndex, path)
+  return withSlot(ask, async () => {
+    const moment = asOf === undefined ? undefined : await audit?.runMoment(caller, run, { treeSize: asOf })
+    if (moment?.ok === false) return problemResponse(problem(moment.code, moment.detail), path)
+    const at = moment === undefined ? { revision: revision ?? 0 } : { ...moment, timeMs: Date.parse(moment.time) }
+    const found = await edge.ledger.run(caller, run, at)
+    if (!found.ok || moment === undefined) return foundResponse(found, path, ifNoneMatch)
+    return foundResponse({ ...found, value: { ...found.value, asOf: moment.asOf.eventId } }, path, ifNoneMatch)
+  })
+}
+
+const noIndex = problem('not-found', 'this ledger keeps no index for auditors: it knows runs as they are now')
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 

@@ -99,6 +99,22 @@ export interface RunsAsOf {
   readonly asOf: AsOf
 }
 
+/** A log at a moment. */
+export interface LogMoment {
+  readonly ok: true
+  readonly asOf: AsOf
+  /** Of its last event then: RFC 3339, UTC. */
+  readonly time: string
+}
+
+/** A run at a moment of the log. */
+export interface RunMoment extends LogMoment {
+  /** Of the run's last event then. */
+  readonly revision: number
+}
+
+export type RunMomentRefusal = AuditRefusal | (Omit<AuditRefusal, 'code'> & { readonly code: 'run-not-found' })
+
 export interface AuditReads {
   /** The log as it is now: what pages and exports are pinned to. */
   asOf(caller: Caller): Promise<AsOf>
@@ -118,6 +134,15 @@ export interface AuditReads {
   notePayloads(caller: Caller, run: string): void
   /** The run list as it was with so many events in the tenant's log. Like the list of now, it is on record where a route says so. */
   runs(caller: Caller, filter: RunsFilter, page: RunsAsOfRequest): Promise<RunsAsOf | AuditRefusal>
+  /**
+   * Where a run stood at a moment of the tenant's log: with so many events (1 or more), or at a time (RFC 3339, UTC, with milliseconds).
+   * Refuses callers who do not see the whole tenant: the size of a log is nobody else's to learn.
+   */
+  runMoment(
+    caller: Caller,
+    runId: string,
+    at: { readonly treeSize: number } | { readonly time: string },
+  ): Promise<RunMoment | RunMomentRefusal>
   /** An event of the tenant by its id. */
   event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
   /** Why `matching` would not take this query; undefined where it does. */

@@ -41,7 +41,7 @@ export interface AuditDeps {
 }
 
 /** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
-export type UnrecordedReads = Omit<AuditReads, 'record' | 'notePayloads' | 'recordPage' | 'runs'>
+export type UnrecordedReads = Omit<AuditReads, 'record' | 'notePayloads' | 'recordPage' | 'runs' | 'runMoment'>
 
 export class AuditService implements UnrecordedReads {
   readonly #deps: AuditDeps

@@ -14,6 +14,7 @@ import { type AnswerMaker, AuditService } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
 import { PayloadReads } from './payload-reads.ts'
 import { recordedReads } from './recorded-reads.ts'
+import { runMoment } from './run-moment.ts'
 import { type RunsAsOfDeps, runsAsOf } from './runs-as-of.ts'
 
 export interface OpenAuditDeps {
@@ -68,8 +69,9 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
   const service = new AuditService({ store, index, sealer, catchUp, elsewhere })
   const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
+  const past = { runs: runsAsOf({ store, index, list, catchUp }), runMoment: runMoment({ index, catchUp }) }
   return {
-    reads: recordedReads(service, { ...recording, runs: runsAsOf({ store, index, list, catchUp }) }),
+    reads: recordedReads(service, { ...recording, ...past }),
     finish: async (signal) => {
       if (index.progress() !== undefined) await follower.finish(signal)
     },

@@ -1,5 +1,7 @@
 /** @module Why a question is not one that its query takes. */
 import type { FilterName } from '../../../schemas/audit-fields.ts'
+import type { Caller } from '../../access/caller.ts'
+import { ofWholeTenant } from '../../access/check-access.ts'
 import type { SpendBy } from '../../store/audit-index.ts'
 import type { AuditQueryDefinition } from './audit-queries.ts'
 import type { AuditQuestion, AuditRefusal } from './audit-reads.ts'
@@ -33,6 +35,12 @@ function spendFault(question: AuditQuestion): string | undefined {
   if (seed !== undefined && name !== 'sample') return `the query ${name} takes no seed`
   if (name === 'sample' && (seed ?? '') === '') return 'the query sample needs a seed: the root hash of a checkpoint'
   return undefined
+}
+
+/** For a caller of one run or of one agent. */
+export function wholeTenantOnly(caller: Caller): AuditRefusal {
+  const code = caller.run === undefined ? 'agent-mismatch' : 'run-mismatch'
+  return { ok: false, code, detail: ofWholeTenant(caller)?.detail ?? '' }
 }
 
 export function beyondLog(size: number): AuditRefusal {

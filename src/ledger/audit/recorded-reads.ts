@@ -5,14 +5,18 @@ import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
 import type { UnrecordedReads } from './audit-service.ts'
 import type { PayloadReads } from './payload-reads.ts'
 
-export interface RecordedReadsDeps extends Pick<AuditReads, 'runs'> {
+export interface RecordedReadsDeps extends Pick<AuditReads, 'runs' | 'runMoment'> {
   readonly log: Pick<AccessLog, 'record'>
   readonly payloads: Pick<PayloadReads, 'note'>
 }
 
-export function recordedReads(reads: UnrecordedReads, { log, payloads, runs }: RecordedReadsDeps): AuditReads {
+export function recordedReads(
+  reads: UnrecordedReads,
+  { log, payloads, runs, runMoment }: RecordedReadsDeps,
+): AuditReads {
   return {
     runs,
+    runMoment,
     asOf: (caller) => reads.asOf(caller),
     matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
     matching: (caller, filter, range) => reads.matching(caller, filter, range),

@@ -8,7 +8,6 @@ import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import { declarationOf, typesThat } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditIndex, AuditView } from '../../store/audit-index.ts'
@@ -20,7 +19,7 @@ import type { RunRow } from '../../store/view-store.ts'
 import type { RunList } from '../read/run-list.ts'
 import { foldFitting, leaseOverBefore, rowOf } from '../read/run-row-fold.ts'
 import type { AuditReads, RunsAsOf, RunsAsOfRequest, RunsFilter } from './audit-reads.ts'
-import { beyondLog, otherLog } from './question-fault.ts'
+import { beyondLog, otherLog, wholeTenantOnly } from './question-fault.ts'
 import { asOfPin, type ReachDeps, reachSize } from './reach-size.ts'
 import { windowedRows } from './windowed-rows.ts'
 
@@ -50,8 +49,7 @@ type Row = RunRow & { readonly notCounted?: true }
 
 export function runsAsOf(deps: RunsAsOfDeps): AuditReads['runs'] {
   return async (caller, filter, { treeSize, eventId, ...page }) => {
-    const outside = ofWholeTenant(caller)
-    if (outside !== undefined) return { ok: false, code: refusalCode(caller), detail: outside.detail }
+    if (ofWholeTenant(caller) !== undefined) return wholeTenantOnly(caller)
     const { tenant, pace } = caller
     return againIfRenewed(async () => {
       await reachSize(deps, tenant, treeSize)
@@ -63,8 +61,6 @@ export function runsAsOf(deps: RunsAsOfDeps): AuditReads['runs'] {
     })
   }
 }
-
-const refusalCode = ({ run }: Caller) => (run === undefined ? 'agent-mismatch' : 'run-mismatch')
 
 async function listed(
   deps: RunsAsOfDeps,

@@ -14,12 +14,14 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
 import { claimedArguments } from '../responses/call-outcome.ts'
 import { compensationBody, planOf } from '../responses/responses.ts'
+import type { RunAt } from '../run-at.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { Reader } from './reader.ts'
+import { runAsItWas } from './run-as-it-was.ts'
 import { contextBody, overdue, place, runBody, runNotFound } from './run-bodies.ts'
 import { budgetPage, forksPage, RESERVATIONS_DEFAULT, type ReservationsPage } from './state-pages.ts'
 import { verifiedEvent } from './verified-events.ts'
@@ -42,6 +44,8 @@ export interface QueryDeps {
 
 /** `overdue`: its lease is over, and no event says so yet. `child`: the run that is its work. */
 export type ShownCall = CallState & { readonly overdue?: true; readonly child?: string }
+
+const headOf = ({ revision, head }: RunAggregate) => ({ revision, digest: head?.digest ?? '' })
 
 interface AfterPage {
   readonly after: number
@@ -103,8 +107,13 @@ export class Queries implements RunQueries {
     }
   }
 
-  run(caller: Caller, runId: string): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state, run) => runBody(state, run, this.#deps.leases))
+  run(caller: Caller, runId: string, at?: RunAt): Promise<Found<JsonObject>> {
+    if (at === undefined)
+      return this.read(caller, runId, (state, run) => runBody(state, headOf(run), this.#deps.leases))
+    return this.#orRefusal(async () => {
+      const now = await this.read(caller, runId, () => ({}))
+      return now.ok ? runAsItWas(this.#reader, caller, { runId, at, now: now.revision }) : now
+    })
   }
 
   context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {

@@ -7,7 +7,6 @@ import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { openWaits } from '../../domain/waits.ts'
 import { budgetBody, runOrigin } from '../responses/responses.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
-import type { RunAggregate } from '../write/run-aggregate.ts'
 
 /** Named at most so many in an answer. */
 const WAITING_SHOWN = 100
@@ -21,11 +20,18 @@ export function place(event: RecordedEvent): JsonObject {
   return { revision, time, eventId: id, actor }
 }
 
-export function overdue(state: RunState, call: CallState, leases: LeaseClock): { readonly overdue?: true } {
+type Leases = Pick<LeaseClock, 'leftMs'>
+
+export function overdue(state: RunState, call: CallState, leases: Leases): { readonly overdue?: true } {
   return isLeaseOver(call, state, { leaseLeftMs: leases.leftMs }) ? { overdue: true } : {}
 }
 
-export function runBody(state: RunState, run: RunAggregate, leases: LeaseClock): JsonObject {
+/** `head`: the run's last event. */
+export function runBody(
+  state: RunState,
+  head: { readonly revision: number; readonly digest: string },
+  leases: Leases,
+): JsonObject {
   const now = state.lineage.at(-1)
   const open = openCalls(state).map((call) => {
     const { callId, tool, status, leaseUntil } = call
@@ -36,8 +42,8 @@ export function runBody(state: RunState, run: RunAggregate, leases: LeaseClock):
     name: state.name,
     status: state.status,
     ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
-    revision: run.revision,
-    digest: run.head?.digest ?? '',
+    revision: head.revision,
+    digest: head.digest,
     actor: state.actor,
     ...(state.principal === undefined ? {} : { principal: state.principal }),
     startedAt: state.startedAt,
@@ -45,7 +51,7 @@ export function runBody(state: RunState, run: RunAggregate, leases: LeaseClock):
     tags: state.tags,
     fence: state.fence,
     step: now?.step ?? 0,
-    parent: establishedDigest(state, run.head?.digest ?? ''),
+    parent: establishedDigest(state, head.digest),
     contextDigest: state.contextDigest,
     snapshot: {
       step: state.snapshot.step,
