@@ -35,7 +35,7 @@ async function status(place: ServerPlace, args: Arguments): Promise<number> {
   const isCurrent = found.version === found.newest && found.faults.length === 0 && found.events !== undefined
   if (args.has('json')) process.stdout.write(jsonLine({ ...found }))
   else {
-    process.stdout.write(`schema ${found.schema}: ${versionLine(found)}\n`)
+    process.stdout.write(`schema ${found.schema}: ${versionLine(found)}\nconnection: ${found.connection}\n`)
     for (const fault of found.faults) process.stdout.write(`${oneLine(fault)}\n`)
   }
   return isCurrent ? EXIT.ok : EXIT.failed

@@ -104,7 +104,8 @@ test('a change of the schema that is held up says so and changes nothing, is nam
   await client.query(`LOCK TABLE ${schema}.events`)
   assert.is((await schemaStatusAt(url)).events, undefined)
   const status = await runInProcess(['store', 'status', '--store', url])
-  assert.equal([status.code, status.stdout], [1, `schema ${schema}: it is being made or upgraded right now\n`])
+  assert.is(status.code, 1)
+  assert.match(status.stdout, `schema ${schema}: it is being made or upgraded right now\nconnection: `)
   const waited = await initSchemaAt(url, undefined, 50).then(
     () => 'changed',
     (error: unknown) => String(error),

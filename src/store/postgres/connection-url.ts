@@ -3,6 +3,7 @@
  * option that would weaken a promise of this store, or that nobody reads, is refused instead of passed over.
  */
 import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import type { ClientConfig } from 'pg'
 import { StoreOpenError } from '../event-store.ts'
 
@@ -10,6 +11,8 @@ export interface ConnectionTarget {
   /** For `pg`, credentials and all: not for logs. */
   readonly config: ClientConfig
   readonly schema: string
+  /** What is known of who listens in on the connection. */
+  readonly secrecy: 'this machine' | 'not encrypted' | 'encrypted, server not verified' | 'encrypted'
   /** For people and logs: without the password. */
   readonly shown: string
 }
@@ -19,7 +22,9 @@ const DEFAULT_SCHEMA = 'countersign'
 /** An identifier that needs no quotes, short enough for the names that are made from it. */
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,40}$/
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
-const OPTIONS: ReadonlySet<string> = new Set(['schema', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
+type SslMode = (typeof SSL_MODES)[number]
+const FILE_OPTIONS = ['sslrootcert', 'sslcert', 'sslkey'] as const
+const OPTIONS: ReadonlySet<string> = new Set(['schema', 'sslmode', ...FILE_OPTIONS])
 const CONNECT_TIMEOUT_MS = 5_000
 const DEFAULT_PORT = 5_432
 
@@ -28,27 +33,30 @@ export function readConnectionUrl(text: string): ConnectionTarget {
   const url = parsed(text)
   for (const name of url.searchParams.keys()) {
     if (!OPTIONS.has(name)) throw unusable(`the option ${JSON.stringify(name.slice(0, 40))} is not supported`)
+    if (url.searchParams.getAll(name).length > 1) throw unusable(`the option ${name} stands there more than once`)
   }
   const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA
   if (!SCHEMA_PATTERN.test(schema)) throw unusable('a schema is a lower-case name of at most 41 letters, digits and _')
-  const database = decodeURIComponent(url.pathname.slice(1))
+  const database = decoded(url.pathname.slice(1))
   if (database === '') throw unusable('name the database: postgres://user@host/database')
 
-  const ssl = sslOf(url.searchParams)
-  const password = decodeURIComponent(url.password)
+  const host = decoded(url.hostname).replace(/^\[(.*)\]$/, '$1')
+  const mode = sslModeOf(url.searchParams, host)
+  const ssl = sslOf(url.searchParams, mode)
+  const password = decoded(url.password)
   const config: ClientConfig = {
-    host: decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'),
+    host,
     port: url.port === '' ? DEFAULT_PORT : Number(url.port),
     database,
     ssl,
     application_name: 'countersign',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    ...(url.username !== '' && { user: decodeURIComponent(url.username) }),
+    ...(url.username !== '' && { user: decoded(url.username) }),
     ...(password !== '' && { password }),
   }
   url.password = ''
-  return { config, schema, shown: url.toString() }
+  return { config, schema, secrecy: secrecyOf(mode, host), shown: url.toString() }
 }
 
 function parsed(text: string): URL {
@@ -61,10 +69,56 @@ function parsed(text: string): URL {
   throw unusable('it must look like postgres://user:password@host:5432/database?schema=countersign')
 }
 
-/** As libpq names them; `prefer` and `allow` are left out, since they go on in the clear without a word. */
-function sslOf(options: URLSearchParams): ClientConfig['ssl'] {
-  const mode = options.get('sslmode') ?? 'disable'
-  if (!SSL_MODES.some((each) => each === mode)) throw unusable(`sslmode is one of ${SSL_MODES.join(', ')}`)
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw unusable('a % in it that stands for itself is written %25')
+  }
+}
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8)
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** A folder of sockets is on this machine, too. */
+function isThisMachine(host: string): boolean {
+  if (isIP(host) !== 0) return LOOPBACK.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
+  return host.startsWith('/') || host.toLowerCase() === 'localhost'
+}
+
+/**
+ * As libpq names them; `prefer` and `allow` are left out, since they go on in the clear without a word. So would no mode at all: to another
+ * machine nothing goes in the clear that nobody decided on.
+ */
+function sslModeOf(options: URLSearchParams, host: string): SslMode {
+  const named = options.get('sslmode')
+  const mode = named === null ? 'disable' : SSL_MODES.find((each) => each === named)
+  if (mode === undefined) throw unusable(`sslmode is one of ${SSL_MODES.join(', ')}`)
+  if (named === null && !isThisMachine(host)) {
+    const how = 'write sslmode=verify-full (with sslrootcert=FILE for an authority of your own)'
+    throw unusable(
+      `it says nothing of encryption, and ${host} is another machine: ${how}, or sslmode=disable where nobody listens in between`,
+    )
+  }
+  const unread = FILE_OPTIONS.find((name) => options.has(name) && (mode === 'disable' || isUnchecked(mode, name)))
+  if (unread !== undefined) {
+    throw unusable(`${unread} means nothing under sslmode=${mode}: write sslmode=verify-full, or leave it out`)
+  }
+  return mode
+}
+
+/** `require` takes any certificate. */
+function isUnchecked(mode: SslMode, name: string): boolean {
+  return mode === 'require' && name === 'sslrootcert'
+}
+
+function secrecyOf(mode: SslMode, host: string): ConnectionTarget['secrecy'] {
+  if (mode === 'disable') return isThisMachine(host) ? 'this machine' : 'not encrypted'
+  return mode === 'require' ? 'encrypted, server not verified' : 'encrypted'
+}
+
+function sslOf(options: URLSearchParams, mode: SslMode): ClientConfig['ssl'] {
   if (mode === 'disable') return false
   const file = (name: string): string | undefined => readable(name, options.get(name))
   const [ca, cert, key] = [file('sslrootcert'), file('sslcert'), file('sslkey')]

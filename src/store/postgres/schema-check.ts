@@ -21,6 +21,7 @@ const ROLE_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/
 
 export interface SchemaStatus {
   readonly schema: string
+  readonly connection: ConnectionTarget['secrecy']
   /** 0 where nothing is there yet. */
   readonly version: number
   readonly newest: number
@@ -83,12 +84,13 @@ export async function schemaFaults(sessions: Sessions): Promise<readonly string[
 }
 
 async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
-  const { schema } = sessions.target
+  const { schema, secrecy } = sessions.target
   const version = await versionOf(sessions)
-  if (await isMigrating(sessions)) return { schema, version, newest: SCHEMA_VERSION, events: undefined, faults: [] }
-  if (version === 0) return { schema, version, newest: SCHEMA_VERSION, events: 0, faults: [] }
+  const known = { schema, connection: secrecy, version, newest: SCHEMA_VERSION }
+  if (await isMigrating(sessions)) return { ...known, events: undefined, faults: [] }
+  if (version === 0) return { ...known, events: 0, faults: [] }
   const [row] = await read(sessions, `SELECT count(*) AS events FROM ${schema}.events`)
-  return { schema, version, newest: SCHEMA_VERSION, events: Number(row?.events), faults: await schemaFaults(sessions) }
+  return { ...known, events: Number(row?.events), faults: await schemaFaults(sessions) }
 }
 
 async function isMigrating(sessions: Sessions): Promise<boolean> {
