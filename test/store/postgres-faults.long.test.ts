@@ -1,12 +1,12 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
-import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { openPostgresCopies } from '../../src/store/postgres/postgres-copies.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { initSchemaAt } from '../../src/store/postgres/schema-check.ts'
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts'
+import { owner, schemaOf, writeOpen } from '../support/postgres-owner.ts'
 import { postgresServer, startPostgres } from '../support/postgres-server.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { appendOf, collect, headerId, idsOf } from '../support/records.ts'
@@ -14,26 +14,6 @@ import { eventually } from '../support/within.ts'
 import { failure } from './contract.ts'
 
 const test = suite('postgres: what a server may do')
-
-const schemaOf = (url: string): string => readConnectionUrl(url).schema
-
-/** A client of whoever owns the tables, beside the store. */
-async function owner(url: string): Promise<pg.Client & AsyncDisposable> {
-  const client = new pg.Client(readConnectionUrl(url).config)
-  client.on('error', () => undefined)
-  await client.connect()
-  return Object.assign(client, { [Symbol.asyncDispose]: async () => await client.end() })
-}
-
-/** An append of another process, as its transaction holds it before the commit. */
-async function writeOpen(client: pg.Client, url: string, stream: string): Promise<void> {
-  const schema = schemaOf(url)
-  await client.query('BEGIN')
-  await client.query(
-    `SELECT * FROM ${schema}.append_events($1::text[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::bytea[], $7::text[], $8::text[])`,
-    [[stream], [NO_STREAM], [1], [0], ['{"id":"held"}'], [Buffer.alloc(16)], ['{}'], [null]],
-  )
-}
 
 for (const end of ['COMMIT', 'ROLLBACK']) {
   test(`a reader passes no event that a writer still holds, and goes on after its ${end} (STR-18)`, async () => {

@@ -11,6 +11,7 @@ import type { Sealer, SealFault } from '../identity/sealer.ts'
 import type { Log } from '../ports.ts'
 import { sealFaults } from '../read/record-seal.ts'
 import type { RunList } from '../read/run-list.ts'
+import { faultsOnRecord, runListReached } from '../read/run-list-projection.ts'
 
 /** Of one tenant: where more is broken, the store has to be restored, and a list of a million places helps nobody. */
 const ON_RECORD_MAX = 1_000
@@ -110,13 +111,28 @@ export class IntegrityFaults {
     return record === undefined || sealFaults(sealer, record).length > 0
   }
 
+  /** A write of another process that hangs holds up every reading of the whole store, and the list with it: the ledger's own stream is read all the same. */
+  async #isBehindTheList(tenant: string, { stream, revision }: SealFault): Promise<boolean> {
+    const { store, views } = this.#deps
+    const reached = runListReached(views)?.position
+    for await (const page of store.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
+      for (const record of page) {
+        if (reached !== undefined && store.comparePositions(record.position, reached) <= 0) return false
+        const found = faultsOnRecord(tenant, record)
+        if (found.some((row) => row.stream === stream && row.revision === revision)) return true
+      }
+    }
+    return false
+  }
+
   async #take(fault: SealFault, foundBy: 'scrub' | 'read'): Promise<void> {
     const { list, views, facts, log, readOnly } = this.#deps
     const { stream, revision, code, message } = fault
     const tenant = streamTenant(stream)
     const isThere = async (): Promise<boolean> => {
       await list.catchUp()
-      return views.faults({ stream, limit: ON_RECORD_MAX }).some((row) => row.revision === revision)
+      const listed = views.faults({ stream, limit: ON_RECORD_MAX }).some((row) => row.revision === revision)
+      return listed || (tenant !== undefined && (await this.#isBehindTheList(tenant, fault)))
     }
     const isOnRecord = await isThere()
     log.error(

@@ -72,7 +72,7 @@ export class RunListProjection {
     const touched = new Map<string, Touched>()
     for (const record of page) {
       const name = parseStream(record.stream)
-      if (name?.kind === 'ledger') faults.push(...faultOnRecord(name.tenant, record))
+      if (name?.kind === 'ledger') faults.push(...faultsOnRecord(name.tenant, record))
       if (name?.runId === undefined) continue
       const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
       known.state = foldRecord(known.state, record)
@@ -115,7 +115,8 @@ interface Touched {
 
 const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
 
-function faultOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
+/** What an event of a tenant's ledger stream puts on record as broken. */
+export function faultsOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
   try {
     const { type, time } = JSON.parse(header) as Header
     if (type !== FAULT_FOUND) return []
