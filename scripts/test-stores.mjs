@@ -1,71 +1,76 @@
 // Runs the same suites on every backend of the event store, one after the other, and ends with the sum of all: contract, ledger, HTTP, client,
 // crash (kill -9 of a ledger process) and many processes at once. PostgreSQL is a server that each test process starts, or that of
 // POSTGRES_URL. EventStoreDB is the protocol node in the tests' own process, or with EVENTSTORE_URL set a real server. `--long` runs the long ones; a word narrows to paths or backends that contain it.
-// With `--shared` the ledger's own suites share a store on each server, which is filled and goes on being written to by others
+// With `--shared` most suites share a store on each server, which is filled and goes on being written to by others
 // (test/support/shared-test-store.ts).
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
-import { CONTENTION, KILL, runFiles, slowestLine, sumLine, testFiles, testSource } from './run-files.mjs'
+import { CONTENTION, KILL, runFiles, SERVERS, slowestLine, sumLine, testFiles, testSource } from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
 const LEDGER = 'ledger/'
-const ON_EVERY_STORE = ['http/', 'client/', 'webhooks/', CONTENTION]
+const WEBHOOKS = 'webhooks/'
+const OF_LEDGERS = [LEDGER, 'http/', 'client/']
+const ON_EVERY_STORE = [...OF_LEDGERS, WEBHOOKS, CONTENTION]
 const AFTER_KILL = [KILL]
 
 const long = process.argv.includes('--long')
-/** The servers' stores are filled and shared by tests of the ledger, instead of one a test. */
+/** The servers' stores are filled and shared by tests, instead of one a test. */
 const isShared = process.argv.includes('--shared')
 const words = process.argv.slice(2).filter((word) => !['--long', '--shared'].includes(word))
 const all = testFiles({ long })
 
-/** Suites of the ledger that have no part in a store which tests share, each with the reason. */
+/** Suites of ledgers that have no part in a store which tests share, each with the reason. */
 const UNSHARED = Object.fromEntries(
   all
-    .filter((file) => file.startsWith(LEDGER))
+    .filter((file) => OF_LEDGERS.some((beginning) => file.startsWith(beginning)))
     .map((file) => [file, whyUnshared(testSource(file))])
     .filter(([, why]) => why !== undefined),
 )
 
-/** A tenant that is the test's own is named by `ownTenant`, `ownCaller` or the caller `alice`. */
+/** A tenant that is the test's own is named by `ownTenant`, `freshTenant`, `ownCaller` or the caller `alice`. */
 function whyUnshared(source) {
-  if (/\b(?:createLedgerKeys|rotate\w*)\(/.test(source) && !source.includes('rotates: true')) {
+  if (/\b(?:createLedgerKeys|rotate(?!TokenKeys)\w*)\(/.test(source) && !source.includes('rotates: true')) {
     return 'it has keys of its own, or rotates them'
   }
-  if (/\bappendOf\(/.test(source)) return 'it plants records that no ledger wrote'
-  if (/(?<!own(?:Tenant|Caller)\()'acme'|run-acme/.test(source)) return 'it names its tenants itself'
+  if (/(?<!(?:ownTenant|freshTenant|ownCaller)\()'acme'|run-acme/.test(source)) return 'it names its tenants itself'
   return undefined
 }
 
+/** It is shared by all tests as it is. */
+const REAL = process.env.EVENTSTORE_URL ? 'eventstoredb' : undefined
+
 const STORES = [
   // Nothing of it outlives its process: there is nothing to kill for.
-  { name: 'memory', suites: ['store/memory.', LEDGER, ...ON_EVERY_STORE] },
+  { name: 'memory', suites: ['store/memory.', ...ON_EVERY_STORE] },
   {
     name: 'sqlite',
-    suites: ['store/sqlite.', LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL],
+    suites: ['store/sqlite.', ...ON_EVERY_STORE, ...AFTER_KILL],
     leftOut: { 'ledger/two-writers.': 'a file has one writer' },
   },
   server('postgres'),
-  process.env.EVENTSTORE_URL ? realServer() : server('eventstoredb'),
-  ...(isShared ? [shared('postgres'), shared('eventstoredb')] : []),
+  REAL === undefined ? server('eventstoredb') : realServer(),
+  ...(isShared ? SERVERS.filter((name) => name !== REAL).map(shared) : []),
 ]
 
 /** Each test with a store of its own. */
 function server(name) {
-  const ledger = isShared ? Object.keys(UNSHARED) : [LEDGER]
-  return { name, suites: [`store/${name}.`, ...ledger, ...ON_EVERY_STORE, ...AFTER_KILL] }
+  const ofLedgers = isShared && name !== REAL ? Object.keys(UNSHARED) : OF_LEDGERS
+  return { name, suites: [`store/${name}.`, ...ofLedgers, WEBHOOKS, CONTENTION, ...AFTER_KILL] }
 }
 
 function shared(name) {
+  const suites = [`store/${name}.`, ...OF_LEDGERS]
   const shown = `${name}, filled and shared by tests`
-  return { name, shown, suites: [LEDGER], leftOut: UNSHARED, env: { COUNTERSIGN_TEST_SHARED: '1' } }
+  return { name, shown, suites, leftOut: UNSHARED, env: { COUNTERSIGN_TEST_SHARED: '1' } }
 }
 
 /** It keeps everything and has one identity: the ledger's own suites, which found a ledger with new keys for each test, want an empty store. */
 function realServer() {
   const leftOut = {
     [LEDGER]: 'it founds ledgers with keys of their own',
-    'webhooks/': 'its tests read a store from its beginning',
+    [WEBHOOKS]: 'its tests read a store from its beginning',
   }
   return { ...server('eventstoredb'), shown: 'eventstoredb, the server of EVENTSTORE_URL', leftOut }
 }

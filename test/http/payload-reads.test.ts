@@ -127,7 +127,7 @@ test('what cannot be put on record stays counted, and is written when the store 
     effects: { nowMs: () => nowMs },
     warn: (_, message) => void warned.push(message),
   })
-  const olga = { tenant: 'acme', actor: 'olga', principal: 'dana' }
+  const olga = { tenant: 'one-tenant', actor: 'olga', principal: 'dana' }
   reads.note(olga, 'order')
   await reads.flush()
   assert.equal([entries.length, warned.length], [0, 1])
@@ -149,7 +149,7 @@ test('where reads cannot be put on record none is forgotten: beyond what is reme
   }
   let nowMs = Date.parse('2026-01-01T00:00:00.000Z')
   await using reads = new PayloadReads({ log: { recordEntry }, effects: { nowMs: () => nowMs }, warn: () => undefined })
-  const olga = { tenant: 'acme', actor: 'olga' }
+  const olga = { tenant: 'one-tenant', actor: 'olga' }
   const given = new Set<string>()
   let refused = 0
   for (let n = 0; n < 12_000; n += 1) {

@@ -75,12 +75,12 @@ test('work is charged when it is done, and a debt is refused until it is paid, n
         let nowMs = 1_000_000
         const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond }
         const rates = createRates(settings, new MemoryBudget(), () => nowMs)
-        const caller = { tenant: 'acme', subject: 'auditor' }
+        const caller = { tenant: 'one-tenant', subject: 'auditor' }
         let done = 0
         for (const { ms, restMs } of steps) {
           assert.is(rates.admit({ tenant: 'beta', subject: 'auditor' }, 'read'), undefined)
           if (rates.admit(caller, 'read') === undefined) {
-            rates.worked({ party: { tenant: 'acme', caller: 'auditor' }, kind: 'read', ms })
+            rates.worked({ party: { tenant: 'one-tenant', caller: 'auditor' }, kind: 'read', ms })
             done += ms
           }
           const owed = rates.admit(caller, 'read')
@@ -104,20 +104,21 @@ test('work is charged when it is done, and a debt is refused until it is paid, n
 test('one caller of a tenant cannot use up the time of its others (F78)', () => {
   const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond: 800 }
   const rates = createRates(settings, new MemoryBudget(), () => 0)
-  const worked = (caller: string, ms: number) => rates.worked({ party: { tenant: 'acme', caller }, kind: 'read', ms })
-  assert.is(rates.admit({ tenant: 'acme', subject: 'other' }, 'read'), undefined)
+  const worked = (caller: string, ms: number) =>
+    rates.worked({ party: { tenant: 'one-tenant', caller }, kind: 'read', ms })
+  assert.is(rates.admit({ tenant: 'one-tenant', subject: 'other' }, 'read'), undefined)
   worked('greedy', 0.75 * 800 * 30 + 600)
-  assert.equal(rates.admit({ tenant: 'acme', subject: 'greedy' }, 'read'), { limit: 'work', waitMs: 1_000 })
-  assert.is(rates.admit({ tenant: 'acme', subject: 'other' }, 'read'), undefined)
+  assert.equal(rates.admit({ tenant: 'one-tenant', subject: 'greedy' }, 'read'), { limit: 'work', waitMs: 1_000 })
+  assert.is(rates.admit({ tenant: 'one-tenant', subject: 'other' }, 'read'), undefined)
 })
 
 test('whoever has the server alone is never refused for its work, and owes nothing for it when another comes (F78)', () => {
   let nowMs = 0
   const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond: 800 }
   const rates = createRates(settings, new MemoryBudget(), () => nowMs)
-  const alone = { tenant: 'acme', subject: 'writer' }
+  const alone = { tenant: 'one-tenant', subject: 'writer' }
   const other = { tenant: 'beta', subject: 'writer' }
-  const works = (ms: number) => rates.worked({ party: { tenant: 'acme', caller: 'writer' }, kind: 'write', ms })
+  const works = (ms: number) => rates.worked({ party: { tenant: 'one-tenant', caller: 'writer' }, kind: 'write', ms })
   for (let n = 0; n < 600; n += 1, nowMs += 1_000) {
     assert.is(rates.admit(alone, 'write'), undefined)
     works(1_000)

@@ -6,7 +6,7 @@ import { type BreakingStore, breakingStore } from '../support/breaking-store.ts'
 import { collect } from '../support/records.ts'
 import { drive } from '../support/run-driver.ts'
 import { bodyOf, type TestEdge, type TestEdgeOptions, testEdge } from '../support/test-edge.ts'
-import { openTestStore } from '../support/test-store.ts'
+import { openTestStore, ownTenant } from '../support/test-store.ts'
 import { signedIn } from '../support/ui-client.ts'
 import { eventually, within } from '../support/within.ts'
 
@@ -25,7 +25,7 @@ interface Home extends AsyncDisposable {
 
 async function openHome(options: TestEdgeOptions = {}): Promise<Home> {
   const store = breakingStore(await openTestStore())
-  const edge = await testEdge({ store, merkleLogs: true, audit: 'unrecorded', tenant: 'acme', ...options })
+  const edge = await testEdge({ store, merkleLogs: true, audit: 'unrecorded', tenant: ownTenant('acme'), ...options })
   const run = drive(edge.inner, 'r', { tenant: edge.tenant, actor: 'alice' })
   await run.start()
   for (let n = 0; n < 8 * READS; n += 1) await run.hand('a', { [`k${n}`]: `word ${n}` })

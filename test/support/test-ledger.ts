@@ -163,7 +163,10 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
-  const opened = await open(views, { ...silentLog, info })
+  const opened = await open(views, { ...silentLog, info }).catch(async (error: unknown) => {
+    if (options.store === undefined) await store[Symbol.asyncDispose]()
+    throw error
+  })
   const ledger = options.audit === 'unrecorded' ? { ...opened, audit: unrecordedAudit(store, keys) } : opened
   const caller = options.caller ?? alice
   return {

@@ -18,7 +18,7 @@ import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { startNode } from './eventstoredb-node.ts'
 import { newPostgresUrl, openNewPostgresStore } from './postgres-store.ts'
-import { filledPlace, openBesideNeighbour, type SharedPlace } from './shared-test-store.ts'
+import { filledPlace, openBesideNeighbour, openPlace, type SharedPlace } from './shared-test-store.ts'
 import { tempFolder } from './temp-folder.ts'
 import { wrapStore } from './wrap-store.ts'
 
@@ -73,6 +73,18 @@ export function hasManyWriters(kind = testStoreKind('memory')): boolean {
 export async function openTestStore(kind = testStoreKind('memory')): Promise<EventStore> {
   ofThisTest = new Map()
   return isSharedServer(kind) ? openBesideNeighbour(await sharedPlace(kind)) : openUnsharedStore(kind)
+}
+
+/** The store that tests share, with nobody who writes to it meanwhile; streams of the test's own are named by `ownStream`. */
+export async function openFilledStore(kind: TestStoreKind): Promise<EventStore> {
+  ofThisTest = new Map()
+  return openPlace(await sharedPlace(kind))
+}
+
+/** `run-acme.r1` under a name that nobody else has where tests share a store: another tenant's. */
+export function ownStream(name: string): string {
+  const [tenant = '', ...rest] = name.split('.')
+  return [ownTenant(tenant), ...rest].join('.')
 }
 
 /** An empty store of that backend, whatever other tests share: for a ledger whose keys change. */

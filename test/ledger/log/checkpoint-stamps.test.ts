@@ -30,7 +30,7 @@ function authority(answer: () => Stamping | Promise<Stamping> = () => STAMPED) {
   return { texts, name: 'time.example', stamp }
 }
 
-async function stampsOf({ store }: TestLogs, tenant = 'acme') {
+async function stampsOf({ store, tenant }: TestLogs) {
   const records = await collect(store.readStream(ledgerStream(tenant)))
   return records.flatMap(({ data }) => CheckpointTimestamped.schema.safeParse(JSON.parse(data)).data ?? [])
 }
@@ -47,11 +47,11 @@ function recorded(at: TestLogs, count: number) {
 test('a signed checkpoint is time-stamped behind its signing, and the token is on record with the text that it is for (LOG-32, LOG-33)', async () => {
   const by = authority()
   await using at = await testLogs({ stamps: { authority: by, intervalMs: 0 } })
-  await at.fill('acme', 'one', 3)
+  await at.fill(at.tenant, 'one', 3)
   await at.logs.publish()
-  const note = at.logs.checkpoint('acme')
+  const note = at.logs.checkpoint(at.tenant)
   assert.ok(note.ok)
-  const text = openedCheckpoint(note.value, at.logs.verifierKey('acme'))
+  const text = openedCheckpoint(note.value, at.logs.verifierKey(at.tenant))
   const [stamp] = await recorded(at, 1)
   assert.equal([stamp?.text, stamp?.authority, stamp?.size], [text, 'time.example', parseCheckpoint(text)?.size])
   assert.equal(
@@ -59,44 +59,43 @@ test('a signed checkpoint is time-stamped behind its signing, and the token is o
     [text],
   )
 
-  await at.fill('acme', 'two', 3)
+  await at.fill(at.tenant, 'two', 3)
   await at.logs.publish()
-  const found = await at.logs.timestamp('acme')
+  const found = await at.logs.timestamp(at.tenant)
   assert.ok(found.ok)
   assert.is(found.value.text, text)
   const { size, treeSize, consistency } = found.value
-  const last = at.logs.checkpoint('acme')
-  const now = last.ok ? parseCheckpoint(openedCheckpoint(last.value, at.logs.verifierKey('acme'))) : undefined
+  const last = at.logs.checkpoint(at.tenant)
+  const now = last.ok ? parseCheckpoint(openedCheckpoint(last.value, at.logs.verifierKey(at.tenant))) : undefined
   assert.is(treeSize, now?.size)
   const [fromRoot, toRoot] = [parseCheckpoint(text)?.root, now?.root].map((root) => root ?? new Uint8Array())
   assert.ok(fromRoot && toRoot && treeSize > size)
   assert.ok(verifyConsistency({ from: size, fromRoot, to: treeSize, toRoot, proof: consistency }))
-  assert.equal((await at.logs.timestamp('acme', size - 1)).ok, false)
+  assert.equal((await at.logs.timestamp(at.tenant, size - 1)).ok, false)
 })
 
 test('a time-stamp on record makes no checkpoint due, so that a log at rest comes to rest (LOG-33, F189)', async () => {
   const by = authority()
   await using at = await testLogs({ stamps: { authority: by, intervalMs: 0 } })
-  await at.fill('acme', 'one', 1)
+  await at.fill(at.tenant, 'one', 1)
   await recorded(at, 1)
-  const size = at.logs.state('acme').published
+  const size = at.logs.state(at.tenant).published
   for (let n = 0; n < 5; n += 1) await at.logs.publish()
-  assert.is(at.logs.state('acme').published, size)
+  assert.is(at.logs.state(at.tenant).published, size)
   assert.is((await stampsOf(at)).length, 1)
-  assert.is(by.texts.filter((text) => text.includes('/acme\n')).length, 1)
+  assert.is(by.texts.filter((text) => text.includes(`/${at.tenant}\n`)).length, 1)
 })
 
 test('within the interval no further checkpoint of a log is time-stamped, through a restart too (LOG-33)', async () => {
   using folder = tempFolder()
   const by = authority()
   const options = { folder: folder.path, keys: testStoreKeys(), stamps: { authority: by, intervalMs: 3_600_000 } }
-  const ofAcme = () => by.texts.filter((text) => text.includes('/acme\n')).length
   for (const life of [1, 2, 3]) {
     await using at = await testLogs(options)
-    await at.fill('acme', `run-${life}`, 2)
+    await at.fill(at.tenant, `run-${life}`, 2)
     await recorded(at, 1)
     await at.logs.publish()
-    assert.is(ofAcme(), 1, `life ${life}`)
+    assert.is(by.texts.filter((text) => text.includes(`/${at.tenant}\n`)).length, 1, `life ${life}`)
   }
 })
 
@@ -104,31 +103,31 @@ test('an authority that fails, or never answers, keeps no checkpoint back and is
   let isAway = true
   const by = authority(() => (isAway ? { ok: false, code: 'rejected', message: 'no time' } : STAMPED))
   await using at = await testLogs({ stamps: { authority: by, intervalMs: 0 } })
-  await at.fill('acme', 'one', 1)
+  await at.fill(at.tenant, 'one', 1)
   await at.logs.publish()
-  const { published } = at.logs.state('acme')
+  const { published } = at.logs.state(at.tenant)
   const [failure] = await eventually(() => {
     const { stampFailures } = at.ledger.stats()
     return stampFailures.length > 0 ? stampFailures : undefined
   }, 'the failure is counted')
   assert.equal([failure?.authority, failure?.code], ['time.example', 'rejected'])
   assert.ok(at.lines.some(({ level, message }) => level === 'warn' && message.endsWith('no time')))
-  await at.fill('acme', 'two', 1)
+  await at.fill(at.tenant, 'two', 1)
   await at.logs.publish()
-  assert.ok(at.logs.state('acme').published > published)
+  assert.ok(at.logs.state(at.tenant).published > published)
   isAway = false
   assert.is((await recorded(at, 1)).length, 1)
 
   await using silent = await testLogs({
     stamps: { authority: authority(() => new Promise(() => undefined)), intervalMs: 0 },
   })
-  await silent.fill('acme', 'one', 1)
+  await silent.fill(silent.tenant, 'one', 1)
   await silent.logs.publish()
-  assert.ok(silent.logs.state('acme').published > 0)
-  assert.equal(await silent.logs.timestamp('acme'), {
+  assert.ok(silent.logs.state(silent.tenant).published > 0)
+  assert.equal(await silent.logs.timestamp(silent.tenant), {
     ok: false,
     code: 'no-timestamp',
-    size: silent.logs.state('acme').published,
+    size: silent.logs.state(silent.tenant).published,
   })
 })
 
