@@ -18,7 +18,7 @@ export async function pageSession(url: string, token: string): Promise<PageSessi
   const page = async (path: string): Promise<string> => {
     const response = await send(path)
     const text = await response.text()
-    if (response.status !== 200) throw new Error(`${path}: ${response.status}`)
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`)
     return text
   }
   const csrf = /name="csrf" value="([^"]*)"/.exec(await page('/ui/sign-in'))?.[1] ?? ''

@@ -97,4 +97,5 @@ async function checkedOnce(data: string, store: string): Promise<void> {
   await using opened = await openLedger({ ...settings, auditIfAsked: true }, silentLog)
   await opened.ledger.listRuns(CALLER, { limit: 1 })
   await opened.ledger.audit?.ask(CALLER, { name: 'events', filter: { run: 'r0' } }, { limit: 1 })
+  await opened.ledger.logs?.publish()
 }

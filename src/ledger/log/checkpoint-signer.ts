@@ -22,6 +22,11 @@ import type { GrowingHeads, StreamHeads } from './stream-heads.ts'
 
 /** Appends handed over at once: they share a commit. */
 const APPENDS_AT_ONCE = 64
+/**
+ * A log with so few new leaves has each of them read by its place: the one before may lie at the other end of the store, as in the system's own log,
+ * which grows at a start and hardly otherwise.
+ */
+const READ_SINGLY = 64
 
 /** A tree on its way to be signed: grown again from the last checkpoint, from what the store holds now. */
 interface Reread {
@@ -150,8 +155,24 @@ export class CheckpointSigner {
     return undefined
   }
 
-  /** One pass over the store for all of them, from the first new leaf to the last. */
+  /** A pass over the store for all that have grown much, from the first new leaf to the last; the others leaf by leaf. */
   async #reread(due: readonly Reread[], signal: AbortSignal | undefined): Promise<void> {
+    const many = due.filter(({ row, next }) => row.size - next > READ_SINGLY)
+    for (const each of due) if (!many.includes(each)) await this.#rereadSingly(each, signal)
+    if (many.length > 0) await this.#rereadTogether(many, signal)
+  }
+
+  async #rereadSingly(reread: Reread, signal: AbortSignal | undefined): Promise<void> {
+    const { store, logStore } = this.#deps
+    const { row, next } = reread
+    for (const { position } of logStore.leaves(row.tenant, next, row.size)) {
+      const record = await store.recordAt(position)
+      if (record === undefined || signal?.aborted === true) return
+      this.#grow(reread, record)
+    }
+  }
+
+  async #rereadTogether(due: readonly Reread[], signal: AbortSignal | undefined): Promise<void> {
     const { store, logStore } = this.#deps
     const byTenant = new Map(due.map((each) => [each.row.tenant, each]))
     const ends = due.map(({ row }) => logStore.leaf(row.tenant, row.size - 1)?.position ?? '')

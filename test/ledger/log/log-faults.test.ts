@@ -15,7 +15,7 @@ const test = suite('ledger: faults and attacks on the logs')
 
 type Bend = (record: ReadRecord) => ReadRecord
 
-/** A store whose whole reads go through `bend`, while it is set. */
+/** A store whose whole reads, and those of one place, go through `bend`, while it is set. */
 function bentStore(): { readonly store: EventStore; bend: Bend | undefined; reads: number } {
   const inner = openMemoryStore()
   async function* bent(pages: RecordPages): RecordPages {
@@ -25,9 +25,15 @@ function bentStore(): { readonly store: EventStore; bend: Bend | undefined; read
     hook.reads += 1
     return bent(inner.readAll(options))
   }
+  const recordAt: EventStore['recordAt'] = async (position) => {
+    hook.reads += 1
+    const record = await inner.recordAt(position)
+    return record === undefined || hook.bend === undefined ? record : hook.bend(record)
+  }
   const store = new Proxy(inner, {
     get: (target, name) => {
       if (name === 'readAll') return readAll
+      if (name === 'recordAt') return recordAt
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
@@ -41,14 +47,16 @@ const flipHeader: Bend = (record) =>
 const flipBody: Bend = (record) =>
   record.revision === 3 ? { ...record, data: record.data.replace('step', 'stfp') } : record
 
-for (const [what, bend] of [
-  ['header', flipHeader],
-  ['body', flipBody],
+for (const [what, bend, handoffs] of [
+  ['header', flipHeader, 3],
+  ['body', flipBody, 3],
+  ['header of many', flipHeader, 40],
+  ['body of many', flipBody, 40],
 ] as const) {
   test(`a bit of a ${what} that flips between reading and signing is not signed, but told; the next turn signs (F9)`, async () => {
     const hook = bentStore()
     await using at = await testLogs({ store: hook.store })
-    await at.fill('acme', 'one', 3)
+    await at.fill('acme', 'one', handoffs)
     const first = hook.reads + 1
     hook.bend = (record) => (hook.reads > first ? bend(record) : record)
     await at.logs.publish()

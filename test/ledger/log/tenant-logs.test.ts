@@ -217,6 +217,35 @@ test('of more streams than are saved at once each is counted, before and after t
   await holdsStreams(at, at.tenant)
 })
 
+test('a log that hardly grew reads its own new leaves before it is signed, not what others wrote since its last one (F257)', async () => {
+  await using store = openMemoryStore()
+  let read = 0
+  const counting = new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'readAll') return typeof value === 'function' ? value.bind(target) : value
+      return async function* (options: Parameters<typeof store.readAll>[0]) {
+        for await (const page of target.readAll(options)) {
+          read += page.length
+          yield page
+        }
+      }
+    },
+  })
+  await using at = await testLogs({ store: counting })
+  await at.fill(at.tenant, 'first', 1)
+  await at.logs.publish()
+  await at.fill(at.other, 'many', 100)
+  await at.logs.publish()
+  await at.fill(at.tenant, 'second', 1)
+  read = 0
+  await at.logs.publish()
+  // The events of the second run once, by the log that follows the store, and the checkpoint that was signed over them.
+  assert.ok(read <= 8, `${read} events were read`)
+  await holdsStreams(at, at.tenant)
+  await holdsStreams(at, at.other)
+})
+
 test('two processes on one store sign the same root, and the one that comes second drops its own', async () => {
   await using store = openMemoryStore()
   await using one = await testLogs({ store })
