@@ -56,6 +56,8 @@ export interface ReadAllOptions {
   readonly until?: Position | undefined
   /** Only streams of this tenant (`run-<tenant>.*`, `ledger-<tenant>`, `access-<tenant>.*`). */
   readonly tenant?: string | undefined
+  /** One of several who follow the store side by side: what was read for another of them a moment ago need not be read again. */
+  readonly isShared?: boolean | undefined
 }
 
 /** What failed on the store's own medium. */

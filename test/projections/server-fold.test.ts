@@ -61,8 +61,8 @@ function loggedEvents(records: readonly ReadRecord[]): readonly LoggedEvent[] {
       revision: BigInt(revision),
       type: header.type,
       contentType: 'application/json',
-      data: Buffer.from(JSON.stringify(event.data)),
-      metadata: Buffer.from(event.metadata as Uint8Array),
+      data: event.data,
+      metadata: event.metadata,
       position: BigInt(revision),
       createdMs: 0,
     }

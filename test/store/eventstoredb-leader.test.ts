@@ -20,7 +20,8 @@ function noting(readAll?: () => Readable) {
     throw new RangeError('noted')
   }
   const client = {
-    appendToStream: (_: string, __: unknown, options: object) => note('append', options),
+    GRPCStreamCreator: (_: unknown, __: string, create: (calls: object) => unknown) => async () => create({}),
+    callArguments: (options: object) => note('append', options),
     readStream: (_: string, options: object) => note('read', options),
     readAll: (options: object) => {
       if (readAll === undefined) return note('read all', options)

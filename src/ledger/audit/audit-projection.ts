@@ -101,7 +101,7 @@ export class AuditProjection {
     let [from, events, saved, changes] = [after, 0, 0, noChanges()]
     let last: ReadRecord | undefined
     this.#progress = { indexedEvents: 0, percent: percentOf(after, until) }
-    for await (const page of store.readAll({ after, until })) {
+    for await (const page of store.readAll({ after, until, isShared: true })) {
       if (!this.#takeAll(page, changes)) return this.#pass(goOn)
       last = page.at(-1) ?? last
       events += page.length

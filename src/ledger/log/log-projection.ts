@@ -127,7 +127,7 @@ export class LogProjection {
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
     let from = after
     let events = 0
-    for await (const page of store.readAll({ after, until })) {
+    for await (const page of store.readAll({ after, until, isShared: true })) {
       if (!(await this.#folded(page, from))) return this.#pass(signal)
       from = page.at(-1)?.position
       events += page.length

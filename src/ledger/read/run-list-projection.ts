@@ -42,7 +42,7 @@ export class RunListProjection {
     if (!this.#isSame) await this.#checkSame()
     const after = runListReached(this.#views)?.position
     let from = after
-    for await (const page of this.#store.readAll({ after })) {
+    for await (const page of this.#store.readAll({ after, isShared: true })) {
       if (!this.#fold(page, from)) return this.#pass(goOn)
       from = page.at(-1)?.position
       if (!goOn()) return

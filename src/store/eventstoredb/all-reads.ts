@@ -19,6 +19,7 @@ import { AT_WORK, drain } from './drain.ts'
 import { toRecord } from './event-form.ts'
 import type { LastPosition } from './last-position.ts'
 import { isLedgerStream, LEDGER_PREFIXES } from './ledger-streams.ts'
+import type { RecentPages } from './recent-pages.ts'
 import { TOMBSTONE_TYPE } from './retention.ts'
 import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps, readHead } from './stream-reads.ts'
 
@@ -26,6 +27,8 @@ export interface ScanDeps extends ReadDeps {
   readonly last: LastPosition
   /** Sees each event as the server gave it, before its page is handed on; again where a page is read again. */
   readonly onEvent?: (event: RecordedEvent) => void
+  /** Where it is given, those who follow the store are told what others were told a moment ago. */
+  readonly recent?: RecentPages
 }
 
 /** Events that the server looks at in one step. */
@@ -55,7 +58,7 @@ export async function* scanAll(deps: ScanDeps, options: ScanOptions): AsyncGener
     const end = lower(await deps.last.find(), limit)
     if (end === undefined || (at !== undefined && compareAllPositions(at, end) >= 0)) return
     while (at === undefined || compareAllPositions(at, end) < 0) {
-      const { records, upTo } = await readPage(deps, { at, end, wanted })
+      const { records, upTo } = await nextPage(deps, { at, end, wanted }, options)
       at = upTo
       yield { records, upTo: positionText(upTo) }
     }
@@ -79,6 +82,16 @@ interface PageRequest {
 interface Page {
   readonly records: readonly ReadRecord[]
   readonly upTo: AllPosition
+}
+
+/** Who asks for what is older than what was read last, and for one tenant of it, reads for itself. */
+async function nextPage(deps: ScanDeps, request: PageRequest, { isShared = false }: ScanOptions): Promise<Page> {
+  const { at, end, wanted } = request
+  const { recent } = deps
+  if (!isShared || recent === undefined || (wanted !== undefined && !recent.reaches(at))) return readPage(deps, request)
+  const { records, upTo } = await recent.page(request, () => readPage(deps, { at, end, wanted: undefined }))
+  if (wanted === undefined) return { records, upTo }
+  return { records: records.filter(({ stream }) => isOfTenant(stream, wanted)), upTo }
 }
 
 async function readPage(

@@ -4,12 +4,7 @@
  * The same batch at the same expected revision is exact however often it is sent.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type AppendResult as ClientResult,
-  ErrorType,
-  type JSONEventData,
-  NO_STREAM as NEW_STREAM,
-} from '@eventstore/db-client'
+import { ErrorType } from '@eventstore/db-client'
 import { type Append, type AppendResult, NO_STREAM } from '../event-store.ts'
 import { isAppend } from '../was-written.ts'
 import { positionText } from './all-positions.ts'
@@ -17,6 +12,8 @@ import { actualRevision, isDeletedStream, isOutage, reasonOf, typeOf } from './c
 import type { Connection } from './connection.ts'
 import { type Canonical, toEvents } from './event-form.ts'
 import { readHead, readRange } from './stream-reads.ts'
+import { type Appended, appendOverCall } from './wire/append-calls.ts'
+import type { ServerEvent } from './wire/append-message.ts'
 
 const RETRY_AFTER_MS = 1_000
 /**
@@ -72,17 +69,12 @@ function notSent(connection: Connection): AppendResult {
   return { kind: 'unavailable', detail: message, retryAfterMs }
 }
 
-async function attempt(options: SenderOptions, append: Append, events: JSONEventData[]): Promise<Attempt> {
+async function attempt(options: SenderOptions, append: Append, events: readonly ServerEvent[]): Promise<Attempt> {
   const { stream, expectedRevision, records } = append
-  const expected = expectedRevision === NO_STREAM ? NEW_STREAM : BigInt(expectedRevision)
+  const expected = expectedRevision === NO_STREAM ? undefined : expectedRevision
+  const message = { stream, expectedRevision: expected, deadlineMs: Date.now() + SERVER_DEADLINE_MS, events }
   try {
-    const result = await options.connection.call((client) =>
-      client.appendToStream(stream, events, {
-        expectedRevision: expected,
-        requiresLeader: true,
-        deadline: SERVER_DEADLINE_MS,
-      }),
-    )
+    const result = await options.connection.call((client) => appendOverCall(client, message))
     return { answer: appended(options, result, { stream, end: expectedRevision + records.length }) }
   } catch (error) {
     return isOutage(error) ? { open: error } : { answer: refused(options, error, stream) }
@@ -92,12 +84,11 @@ async function attempt(options: SenderOptions, append: Append, events: JSONEvent
 /** A stream that was deleted counts on where it ended: what was written there is no beginning, and nothing more may follow it. */
 function appended(
   { onDeleted }: SenderOptions,
-  result: ClientResult,
+  { revision, position }: Appended,
   { stream, end }: { readonly stream: string; readonly end: number },
 ): AppendResult {
-  const revision = Number(result.nextExpectedRevision)
-  if (result.success && result.position !== undefined && revision === end) {
-    return { kind: 'appended', revision, position: positionText(result.position) }
+  if (position !== undefined && revision === end) {
+    return { kind: 'appended', revision, position: positionText(position) }
   }
   onDeleted(stream, 'deleted')
   const detail = `${stream} ends at revision ${revision} and not at ${end}: events of it were deleted on the server`

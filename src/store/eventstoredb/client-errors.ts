@@ -15,6 +15,18 @@ export class NoAnswerError extends Error {
   }
 }
 
+const GRPC_UNAVAILABLE = 14
+
+/** A call that was over before its answer came. Another one may be made over the same channel. */
+export class CallEndedError extends Error {
+  readonly code = GRPC_UNAVAILABLE
+
+  constructor() {
+    super('the event store ended the call')
+    this.name = 'CallEndedError'
+  }
+}
+
 const ANSWERS: ReadonlySet<unknown> = new Set([
   ErrorType.STREAM_NOT_FOUND,
   ErrorType.STREAM_DELETED,
@@ -23,7 +35,6 @@ const ANSWERS: ReadonlySet<unknown> = new Set([
   ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED,
   ErrorType.INVALID_ARGUMENT,
 ])
-const GRPC_UNAVAILABLE = 14
 
 export function typeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined

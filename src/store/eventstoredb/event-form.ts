@@ -1,14 +1,15 @@
 /**
  * @module A record as an event of EventStoreDB and back: the body is the event's data; header, salt and request id are its metadata beside
- * the `$correlationId` and `$causationId` that the server's own tools know. The client prints integer-like keys first, so what
- * comes back is made canonical again: only those bytes agree with what was signed.
+ * the `$correlationId` and `$causationId` that the server's own tools know. The client parses what comes back, integer-like keys first, so
+ * it is made canonical again: only those bytes agree with what was signed.
  */
-import type { JSONEventData, RecordedEvent } from '@eventstore/db-client'
+import type { RecordedEvent } from '@eventstore/db-client'
 import { type AppendRecord, UUID_PATTERN } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import type { Append, ReadRecord } from '../event-store.ts'
 import { positionText } from './all-positions.ts'
+import type { ServerEvent } from './wire/append-message.ts'
 
 export type Canonical = (value: Json) => string
 
@@ -16,77 +17,50 @@ export type Canonical = (value: Json) => string
 export const SERVER_APPEND_BYTES = 1_048_576
 
 /**
- * Everything that the client would wait for without end, or the server refuse, is refused here. Throws `TypeError` for texts that are no
+ * Everything that the server would refuse, or answer without a word, is refused here. Throws `TypeError` for texts that are no
  * JSON, `RangeError` for the rest.
  */
-export function toEvents({ stream, records }: Append): JSONEventData[] {
+export function toEvents({ stream, records }: Append): ServerEvent[] {
   if (stream.startsWith('$')) throw new RangeError(`${stream} is a stream of the server`)
   const correlation = parseStream(stream)?.runId
-  const sent = records.map((record) => {
-    if (!UUID_PATTERN.test(record.id)) throw new RangeError(`the id ${JSON.stringify(record.id)} is no UUID`)
-    if (record.type === '' || record.type.startsWith('$')) throw new RangeError('an event needs a type of its own')
-    return { record, metadata: metadataText(record, correlation) }
-  })
-  const plainBytes = sent.reduce((sum, { record, metadata }) => sum + serverBytes(record, record.data, metadata), 0)
-  if (plainBytes > SERVER_APPEND_BYTES) {
-    throw new RangeError(`the append has ${plainBytes} bytes on the server, which takes ${SERVER_APPEND_BYTES}`)
-  }
-  const escaped = sent.map(({ record, metadata }) => ({
-    record,
-    data: escapeSeparators(record.data),
-    metadata: escapeSeparators(metadata),
-  }))
-  const escapedBytes = escaped.reduce((sum, { record, data, metadata }) => sum + serverBytes(record, data, metadata), 0)
-  if (escapedBytes > SERVER_APPEND_BYTES) return sent.map(({ record, metadata }) => plainEvent(record, metadata))
-  return escaped.map(({ record, data, metadata }) =>
-    data === record.data ? plainEvent(record, metadata) : escapedEvent(record, data, metadata),
-  )
+  const events = records.map((record) => eventOf(record, correlation))
+  refuseTooLarge(events)
+  const escaped = events.map(escapedEvent)
+  // Where it would not fit any more, the run is left unfolded on the server.
+  return bytesOf(escaped) > SERVER_APPEND_BYTES ? events : escaped
 }
 
-function serverBytes({ type }: AppendRecord, data: string, metadata: string): number {
-  return Buffer.byteLength(metadata) + Buffer.byteLength(data) + 2 * type.length
+function eventOf(record: AppendRecord, correlation: string | undefined): ServerEvent {
+  const { id, type, data } = record
+  if (!UUID_PATTERN.test(id)) throw new RangeError(`the id ${JSON.stringify(id)} is no UUID`)
+  if (type === '' || type.startsWith('$')) throw new RangeError('an event needs a type of its own')
+  parse(data, 'data')
+  return { id, type, data: Buffer.from(data), metadata: Buffer.from(metadataText(record, correlation)) }
 }
 
-/** Line separators of Unicode: JSON, and no line end there, but the server's projections do not read a string that holds one. */
+function refuseTooLarge(events: readonly ServerEvent[]): void {
+  const bytes = bytesOf(events)
+  if (bytes <= SERVER_APPEND_BYTES) return
+  throw new RangeError(`the append has ${bytes} bytes on the server, which takes ${SERVER_APPEND_BYTES}`)
+}
+
+function bytesOf(events: readonly ServerEvent[]): number {
+  return events.reduce((sum, { type, data, metadata }) => sum + metadata.length + data.length + 2 * type.length, 0)
+}
+
+/** Line separators of Unicode, U+2028 and U+2029: JSON, and no line end there, but the server's projections do not read a string that holds one. */
+const LINE_SEPARATOR_START = Buffer.from([0xe2, 0x80])
 const LINE_SEPARATORS = /[\u2028\u2029]/g
 
-/** The same JSON. Where it would not fit any more, the run is left unfolded on the server. */
-function escapeSeparators(json: string): string {
-  return json.replace(LINE_SEPARATORS, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029'))
+/** The same JSON. */
+function escapedEvent(event: ServerEvent): ServerEvent {
+  const [data, metadata] = [escapeSeparators(event.data), escapeSeparators(event.metadata)]
+  return data === event.data && metadata === event.metadata ? event : { ...event, data, metadata }
 }
 
-function plainEvent(record: AppendRecord, metadata: string): JSONEventData {
-  return { ...eventOf(record, metadata), contentType: 'application/json', data: bodyOf(record) }
-}
-
-/**
- * The client prints what it sends as JSON by itself, and takes bytes as they are only for an event that it announces as binary. It reads the
- * content type twice, first to announce it, then to know how to send: so it is JSON the first time, and bytes the second.
- */
-function escapedEvent(record: AppendRecord, data: string, metadata: string): JSONEventData {
-  let reads = 0
-  const event = {
-    ...eventOf(record, metadata),
-    data: bytesOf(data),
-    get contentType() {
-      reads += 1
-      return reads % 2 === 1 ? 'application/json' : 'application/octet-stream'
-    },
-  }
-  return event as unknown as JSONEventData
-}
-
-function eventOf({ id, type }: AppendRecord, metadata: string): Pick<JSONEventData, 'id' | 'type' | 'metadata'> {
-  return { id, type, metadata: bytesOf(metadata) }
-}
-
-/** The client knows bytes by their constructor: a Buffer would be printed as JSON. */
-function bytesOf(text: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(text))
-}
-
-function bodyOf({ data }: AppendRecord): JSONEventData['data'] {
-  return parse(data, 'data') as JSONEventData['data']
+function escapeSeparators(json: Buffer): Buffer {
+  if (!json.includes(LINE_SEPARATOR_START)) return json
+  return Buffer.from(json.toString().replace(LINE_SEPARATORS, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029')))
 }
 
 /** The header's text stands in it as it was signed. */

@@ -31,6 +31,7 @@ import { readConnectionUrl } from './connection-url.ts'
 import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
 import { LastPosition } from './last-position.ts'
 import { watchForEvents } from './live-watch.ts'
+import { RecentPages } from './recent-pages.ts'
 import { RetentionCheck, refuseForgetting } from './retention-check.ts'
 import { refuseOldServer } from './server-version.ts'
 import { acquireClient } from './shared-client.ts'
@@ -134,6 +135,7 @@ export class EventStoreDbStore implements EventStore {
   readonly #canonical: Canonical
   readonly #lanes: AppendLanes
   readonly #last: LastPosition
+  readonly #recent = new RecentPages()
   readonly #wakeups = new Wakeups()
   readonly #retention: RetentionCheck | undefined
   #watching: Promise<void> | undefined
@@ -144,6 +146,8 @@ export class EventStoreDbStore implements EventStore {
     this.#canonical = canonical
     this.#retention = retention
     this.#last = new LastPosition(connection)
+    // After a change of leaders the log may go on from elsewhere.
+    connection.onStatus(() => this.#recent.forget())
     const onDeleted = (stream: string, loss: 'deleted' | 'gone'): void => retention?.met(stream, loss)
     this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical, onDeleted }, append), limits)
     retention?.tell()
@@ -204,7 +208,7 @@ export class EventStoreDbStore implements EventStore {
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
     this.#watch()
     const parts = {
-      scan: (from: ReadAllOptions) => scanAll(this.#deps, { ...from, isWoken: true }),
+      scan: (from: ReadAllOptions) => scanAll(this.#deps, { ...from, isWoken: true, isShared: true }),
       wakeups: this.#wakeups,
       whenBack: (ended: AbortSignal) => this.#connection.whenReady(HOUR_MS, ended),
     }
@@ -234,6 +238,6 @@ export class EventStoreDbStore implements EventStore {
   }
 
   get #deps(): ScanDeps {
-    return { connection: this.#connection, canonical: this.#canonical, last: this.#last }
+    return { connection: this.#connection, canonical: this.#canonical, last: this.#last, recent: this.#recent }
   }
 }

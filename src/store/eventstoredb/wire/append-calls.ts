@@ -1,0 +1,102 @@
+/**
+ * @module All appends to a node over one call of the client's channel, as the client's own batching has them: each waits for the answer with its
+ * correlation. An append that a call leaves without an answer stays open: whoever sent it has to find out what became of it.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import type { EventStoreDBClient } from '@eventstore/db-client'
+import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
+import { convertToCommandError } from '@eventstore/db-client/dist/utils/CommandError.js'
+import streamsPb from '@eventstore/db-client/generated/streams_pb.js'
+import { CallEndedError } from '../client-errors.ts'
+import {
+  type AppendAnswer,
+  type AppendMessage,
+  appendMessage,
+  correlationKey,
+  readAppendAnswer,
+} from './append-message.ts'
+import { type ByteCalls, type CallArguments, openCall } from './client-inside.ts'
+
+const METHOD = '/event_store.client.streams.Streams/BatchAppend'
+
+/** Revision and position after an append. */
+export type Appended = NonNullable<AppendAnswer['success']>
+
+interface Pending {
+  readonly stream: string
+  readonly resolve: (appended: Appended) => void
+  readonly reject: (error: unknown) => void
+}
+
+const calls = new WeakMap<ByteCalls, Duplex | Promise<Duplex>>()
+/** What waits for an answer of each call that goes on, by correlation. */
+const waiting = new WeakMap<Duplex, Map<string, Pending>>()
+
+/** Rejects with the client's own errors, the server's refusals among them, and with what ended the call before the answer came. */
+export async function appendOverCall(
+  client: EventStoreDBClient,
+  append: Omit<AppendMessage, 'correlation'>,
+): Promise<Appended> {
+  const call = await openCall(client, { name: 'appendToStream', create: openAppends, cache: calls })
+  const pending = waiting.get(call)
+  if (pending === undefined) throw new CallEndedError()
+  const correlation = newCorrelation()
+  const message = appendMessage({ ...append, correlation })
+  return await new Promise((resolve, reject) => {
+    pending.set(correlationKey(correlation), { stream: append.stream, resolve, reject })
+    // The ledger bounds what waits.
+    call.write(message)
+  })
+}
+
+function openAppends(byteCalls: ByteCalls, more: CallArguments): Duplex {
+  const pending = new Map<string, Pending>()
+  const call = byteCalls.makeBidiStreamRequest(METHOD, asItIs, asItIs, ...more)
+  waiting.set(call, pending)
+  const end = (error: unknown): void => {
+    waiting.delete(call)
+    for (const { reject } of pending.values()) reject(error)
+    pending.clear()
+  }
+  return call
+    .on('data', (bytes: Buffer) => take(bytes, pending))
+    .on('error', (error: Error) => end(convertToCommandError(error)))
+    .on('end', () => end(new CallEndedError()))
+}
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes
+}
+
+/** An answer to what nobody waits for any more is passed over: a server may say twice that a request is bad. */
+function take(bytes: Buffer, pending: Map<string, Pending>): void {
+  const { correlation, success } = readAppendAnswer(bytes)
+  const asked = pending.get(correlation)
+  if (asked === undefined) return
+  pending.delete(correlation)
+  if (success === undefined) asked.reject(refusal(bytes, asked.stream))
+  else asked.resolve(success)
+}
+
+function refusal(bytes: Buffer, stream: string): unknown {
+  try {
+    const status = streamsPb.BatchAppendResp.deserializeBinary(bytes).getError()
+    return status === undefined ? new CallEndedError() : unpackToCommandError(status, stream)
+  } catch (error) {
+    return error
+  }
+}
+
+const PREFIX_DIGITS = 20
+const COUNTER_DIGITS = 12
+const HEX = 16
+const prefix = randomBytes(PREFIX_DIGITS / 2).toString('hex')
+let count = 0
+
+/** A UUID of this process's own: a random part for all, and a number. */
+function newCorrelation(): string {
+  count += 1
+  const digits = prefix + count.toString(HEX).padStart(COUNTER_DIGITS, '0')
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
