@@ -25,10 +25,11 @@ interface CommandDeps {
 export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'executeBatch'> {
   const { write, newId } = deps
   return {
-    execute: async (caller, runId, command, info) => {
+    // Not async: a promise that resolves to another one costs three turns more.
+    execute: (caller, runId, command, info) => {
       const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
       const outside = commandRefusal(caller, id, command)
-      if (outside !== undefined) return refused(outside)
+      if (outside !== undefined) return Promise.resolve(refused(outside))
       const linked = command.kind === 'start' ? startLinked(deps, caller, { runId: id, command, info }) : undefined
       return linked ?? write.execute(caller, id, asAgent(caller, command), info)
     },

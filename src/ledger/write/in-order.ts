@@ -8,7 +8,9 @@ import { notAttempted, refused } from './write-refusals.ts'
 
 /** How one command is decided. */
 export interface DecidingOne {
-  readonly load: (pending: PendingCommand) => Promise<{ hot: RunAggregate } | { refusal: Refusal }>
+  readonly load: (
+    pending: PendingCommand,
+  ) => { hot: RunAggregate } | { refusal: Refusal } | Promise<{ hot: RunAggregate } | { refusal: Refusal }>
   readonly pass: (pending: PendingCommand) => Promise<unknown> | undefined
   readonly attempt: (run: RunAggregate, pending: PendingCommand) => Attempt | Promise<Attempt>
   readonly answered: (pending: PendingCommand, settled: Attempt['settled']) => Promise<Outcome | 'again'>

@@ -30,6 +30,9 @@ export interface Head {
 /** What a run takes beside its context and evidence, before its first event. */
 const RUN_BYTES = 8_192
 
+/** What comes after it comes in the same turn, behind what waits already. */
+const SETTLED = Promise.resolve()
+
 type AppendStore = Pick<EventStore, 'append' | 'exclusive'>
 
 export type FollowedResult =
@@ -58,9 +61,12 @@ export class RunAggregate {
   }
   /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
   paused: Promise<void> | undefined
+  /** Called by itself, soon after the last append under way is settled; another may be under way by then. */
+  onIdle: (() => void) | undefined
   #dead = false
-  #inFlight = 0
-  #tail: Promise<boolean> = Promise.resolve(true)
+  readonly #underWay = new Set<Promise<FollowedResult>>()
+  /** The append that was handed over last. */
+  #last: Promise<FollowedResult> | undefined
 
   constructor(tenant: string, runId: string) {
     this.tenant = tenant
@@ -73,7 +79,7 @@ export class RunAggregate {
   }
 
   get idle(): boolean {
-    return this.#inFlight === 0
+    return this.#underWay.size === 0
   }
 
   get revision(): number {
@@ -115,34 +121,41 @@ export class RunAggregate {
    * still wait only to a store which nobody else writes: elsewhere another writer's event may stand in the place of the one that failed, and
    * what was built on that one would be appended to a stranger's, its link broken for good.
    */
-  async append(store: AppendStore, append: Append): Promise<FollowedResult> {
-    const earlier = this.#tail
-    const waits = store.exclusive !== true && !this.idle
-    this.#inFlight += 1
-    // In one step: a run that seems idle before it is known to be dead would take an append onto what was never written.
-    const note = (appended: boolean): void => {
-      this.#inFlight -= 1
-      if (!appended) this.#dead = true
-    }
-    const settled = (waits ? inTurn(earlier, store, append) : store.append(append)).then(
+  append(store: AppendStore, append: Append): Promise<FollowedResult> {
+    const earlier = store.exclusive === true || this.idle ? undefined : this.#last
+    const settled = (earlier === undefined ? store.append(append) : this.#inTurn(earlier, store, append)).then(
       (result) => {
-        note(result.kind === 'appended')
+        this.#settled(settled, result.kind === 'appended')
         return result
       },
       (error: unknown) => {
-        note(false)
+        this.#settled(settled, false)
         throw error
       },
     )
-    const outcome = settled.catch(() => undefined)
-    // Answers may come out of order: everything up to here is durable once all of them are there.
-    this.#tail = outcome.then(() => earlier).then(() => !this.#dead)
+    this.#underWay.add(settled)
+    this.#last = settled
     return settled
   }
 
+  /** In one step: a run that seems idle before it is known to be dead would take an append onto what was never written. */
+  #settled(settled: Promise<FollowedResult>, appended: boolean): void {
+    this.#underWay.delete(settled)
+    if (!appended) this.#dead = true
+    if (this.onIdle !== undefined && this.idle) void SETTLED.then(this.onIdle)
+  }
+
+  /** After the one before it, which came after all others. */
+  async #inTurn(earlier: Promise<FollowedResult>, store: AppendStore, append: Append): Promise<FollowedResult> {
+    await earlier.catch(() => undefined)
+    return this.#dead ? { kind: 'not-sent' } : store.append(append)
+  }
+
   /** Resolves once everything the state holds now is durable: true; or false where some of it never will be. */
-  durable(): Promise<boolean> {
-    return this.#dead ? Promise.resolve(false) : this.#tail
+  async durable(): Promise<boolean> {
+    // Answers may come out of order: each is waited for.
+    if (!this.#dead) await Promise.allSettled(this.#underWay)
+    return !this.#dead
   }
 
   /** Holds decisions up until the result is called. */
@@ -164,12 +177,8 @@ export class RunAggregate {
 
   /** Resolves when no append is under way: only then may the stream be loaded again. */
   async drained(): Promise<void> {
-    while (!this.idle) await this.#tail
+    while (!this.idle) await Promise.allSettled(this.#underWay)
   }
-}
-
-async function inTurn(earlier: Promise<boolean>, store: AppendStore, append: Append): Promise<FollowedResult> {
-  return (await earlier) ? store.append(append) : { kind: 'not-sent' }
 }
 
 /** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */

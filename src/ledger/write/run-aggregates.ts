@@ -137,13 +137,9 @@ export class RunAggregates {
     if (!run.dead) this.#keep(run)
     if (this.#busy.get(run.stream) === run) return
     this.#busy.set(run.stream, run)
-    void this.#releaseWhenIdle(run)
-  }
-
-  async #releaseWhenIdle(run: RunAggregate): Promise<void> {
-    do await run.drained()
-    while (!run.idle)
-    this.#release(run)
+    run.onIdle ??= () => {
+      if (run.idle) this.#release(run)
+    }
   }
 
   #release(run: RunAggregate): void {

@@ -38,6 +38,8 @@ export interface WriteDeps extends AppendDeps, LargeDeps {
   readonly work?: WorkQueue | undefined
 }
 
+type Loaded = { readonly hot: RunAggregate } | { readonly refusal: Refusal }
+
 interface Decided<D = Decision> {
   readonly decision: D
   /** What was written out for it. */
@@ -58,11 +60,14 @@ export class WritePath {
     this.#large = new LargeValues(deps, this.#unrecorded)
   }
 
-  async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
+  execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
     const pending = pendingCommand(caller, runId, { command, info })
-    if (pending.requestId === undefined) return this.#settled(pending)
+    return pending.requestId === undefined ? this.#settled(pending) : this.#settledOnce(pending)
+  }
 
-    const inFlight = `${caller.tenant}\n${runId}\n${pending.requestId}`
+  /** The same request again while the first is under way is refused. */
+  async #settledOnce(pending: PendingCommand): Promise<Outcome> {
+    const inFlight = `${pending.caller.tenant}\n${pending.runId}\n${pending.requestId}`
     if (this.#inFlight.has(inFlight)) return refused(idempotencyInFlight())
     this.#inFlight.add(inFlight)
     try {
@@ -84,7 +89,7 @@ export class WritePath {
       pass: (pending) => this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0),
       attempt: (run, pending) => this.#try(run, pending),
       answered: async (pending, settled) => {
-        const tried = await this.#orRefusal(settled)
+        const tried = await settled.catch(this.#failed)
         return tried === 'again' ? tried : this.#withCallKey(pending, tried)
       },
       settled: (pending) => this.#settled(pending),
@@ -97,7 +102,8 @@ export class WritePath {
       const turn = this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0)
       if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
-      const run = await this.#load(pending)
+      const loading = this.#load(pending)
+      const run = loading instanceof Promise ? await loading : loading
       if ('refusal' in run) return refused(run.refusal)
       if (run.hot.paused !== undefined) {
         await run.hot.paused
@@ -106,14 +112,20 @@ export class WritePath {
       tries += 1
       const attempt = this.#try(run.hot, pending)
       const { settled } = attempt instanceof Promise ? await attempt : attempt
-      const outcome = await this.#orRefusal(settled)
-      if (outcome !== 'again') return outcome
+      try {
+        const outcome = await settled
+        if (outcome !== 'again') return outcome
+      } catch (error) {
+        return this.#failed(error)
+      }
     }
     return refused(contended())
   }
 
-  async #settled(pending: PendingCommand): Promise<Outcome> {
-    return this.#withCallKey(pending, await this.#untilSettled(pending))
+  #settled(pending: PendingCommand): Promise<Outcome> {
+    const settled = this.#untilSettled(pending)
+    if (pending.command.kind !== 'start') return settled
+    return settled.then((outcome) => this.#withCallKey(pending, outcome))
   }
 
   #withCallKey({ caller, command }: PendingCommand, outcome: Outcome): Outcome {
@@ -123,22 +135,15 @@ export class WritePath {
     return withCallKey(this.#deps.sealer, run, outcome)
   }
 
-  async #load(pending: PendingCommand): Promise<{ hot: RunAggregate } | { refusal: Refusal }> {
-    try {
-      const run = this.#deps.runs.get(pending.caller.tenant, pending.runId)
-      return { hot: run instanceof Promise ? await run : run }
-    } catch (error) {
-      return { refusal: loadRefusal(error, this.#deps.store) }
-    }
+  /** At once where the run is in memory. */
+  #load(pending: PendingCommand): Loaded | Promise<Loaded> {
+    const run = this.#deps.runs.get(pending.caller.tenant, pending.runId)
+    return run instanceof Promise ? run.then((hot) => ({ hot }), this.#loadRefused) : { hot: run }
   }
 
-  async #orRefusal(settled: Promise<Outcome | 'again'>): Promise<Outcome | 'again'> {
-    try {
-      return await settled
-    } catch (error) {
-      return refused(loadRefusal(error, this.#deps.store))
-    }
-  }
+  readonly #loadRefused = (error: unknown): { refusal: Refusal } => ({ refusal: loadRefusal(error, this.#deps.store) })
+
+  readonly #failed = (error: unknown): Outcome => refused(loadRefusal(error, this.#deps.store))
 
   /** Decides and seals at once, or as soon as a decision that pauses is made; what is settled waits for the disk. On a run that is not paused. */
   #try(run: RunAggregate, pending: PendingCommand): Attempt | Promise<Attempt> {

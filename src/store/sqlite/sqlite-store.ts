@@ -115,8 +115,12 @@ class SqliteStore implements EventStore {
     return this.#queue.waitingBytes
   }
 
-  async append(append: Append): Promise<AppendResult> {
-    return this.#queue.add(append, checkAppend(append, this.maxAppendBytes))
+  append(append: Append): Promise<AppendResult> {
+    try {
+      return this.#queue.add(append, checkAppend(append, this.maxAppendBytes))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   head(stream: string): Promise<number> {
