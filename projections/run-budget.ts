@@ -82,9 +82,11 @@ function foldEnvelopeTokens(
   state: BudgetState,
   { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },
 ): void {
+  const { modelCallers } = state
   if (tokens !== undefined && !isCharged(state, agent)) change(state, agent, { tokens })
-  delete state.modelCallers[slot(agent)]
-  delete state.modelCallers[slot('')]
+  const own = slot(agent)
+  if (modelCallers[own] !== undefined) delete modelCallers[own]
+  if (modelCallers[NOBODY] !== undefined) delete modelCallers[NOBODY]
 }
 
 /** Tokens that an envelope adds to what was spent. */
@@ -92,11 +94,14 @@ export function envelopeCharge(
   state: BudgetState,
   { agent, tokens = 0 }: { readonly agent: string; readonly tokens?: number | undefined },
 ): number {
-  return isCharged(state, agent) ? 0 : tokens
+  return tokens === 0 || isCharged(state, agent) ? 0 : tokens
 }
 
+/** Calls of nobody in particular. */
+const NOBODY = slot('')
+
 function isCharged({ modelCallers }: BudgetState, agent: string): boolean {
-  return modelCallers[slot(agent)] ?? modelCallers[slot('')] ?? false
+  return modelCallers[slot(agent)] ?? modelCallers[NOBODY] ?? false
 }
 
 function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): void {

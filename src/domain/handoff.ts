@@ -49,6 +49,28 @@ export type SignedEnvelope = PostEnvelope & {
   readonly signed?: string
 }
 
+/** Copied one by one: a spread costs as much as the judgement of a handoff in which nothing is wrong. */
+const COPIED = Object.keys({
+  ...{ mode: 0, add: 0, parent: 0, tokens: 0, manifestHash: 0, supersedes: 0, signature: 0 },
+  ...{ scope: 0, occurrence: 0, runFence: 0 },
+} satisfies Record<Exclude<keyof PostEnvelope, 'agent' | 'payload'>, 0>) as 'mode'[]
+
+type OwnEnvelope = { -readonly [K in keyof PostEnvelope]: PostEnvelope[K] }
+
+/** The same envelope with another payload. */
+export function withPayload(posted: PostEnvelope, payload: JsonObject): OwnEnvelope {
+  const copy: OwnEnvelope = { agent: posted.agent, payload }
+  for (const key of COPIED) if (posted[key] !== undefined) copy[key] = posted[key]
+  return copy
+}
+
+function withDefaults(posted: PostEnvelope, established: string): SignedEnvelope {
+  const whole = withPayload(posted, posted.payload)
+  whole.mode ??= 'replace'
+  whole.parent ??= established
+  return whole as SignedEnvelope
+}
+
 /** With the digest of what is signed, where something is. */
 export function withDigest(envelope: SignedEnvelope, env: HandoffEnv): SignedEnvelope {
   return envelope.signature === undefined ? envelope : { ...envelope, signed: env.signedDigest(envelope) }
@@ -60,9 +82,7 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
 
   const established = establishedDigest(state, env.headDigest ?? '')
   const manifest = state.manifests[slot(posted.agent)]
-  const { agent, payload, mode = 'replace', parent = established, ...more } = posted
-  const whole = { agent, payload, mode, parent, ...more }
-  const envelope = withDigest(whole, env)
+  const envelope = withDigest(withDefaults(posted, established), env)
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
 
@@ -205,11 +225,12 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
 }
 
 type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>
+type Own<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Set one by one: spreading the optional members costs as much as the judgement of a handoff in which nothing is wrong. */
-function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Verdict): HandoffBody {
+function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Verdict): Own<HandoffBody> {
   const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
-  const body: { -readonly [K in keyof HandoffBody]: HandoffBody[K] } = { v: 1, agent, mode, payload, parent }
+  const body: Own<HandoffBody> = { v: 1, agent, mode, payload, parent }
   if (add !== undefined) body.add = add
   if (tokens !== undefined) body.tokens = tokens
   if (manifestHash !== undefined) body.manifestHash = manifestHash
@@ -218,8 +239,7 @@ function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { con
   if (signed !== undefined) body.signed = signed
   if (envelope.scope !== undefined) body.scope = envelope.scope
   if (envelope.occurrence !== undefined) body.occurrence = envelope.occurrence
-  const { rules } = ruleSet(policy)
-  if (rules !== undefined) body.rules = rules
+  if (policy.base !== 'relay') body.rules = policy.rules ?? 1
   if (confidence !== undefined) body.confidence = confidence
   return body
 }
@@ -239,9 +259,12 @@ function accepted(
 ): Decision {
   const { context, verdict, env } = inputs
   const { findings } = verdict
-  const body = handoffBody(envelope, state.policy, verdict)
-  const data = { step: state.step + 1, ...body, v: 2 as const, context: env.digestOf(context) }
-  return append({ type: 'EnvelopeAccepted', data: findings.length === 0 ? data : { findings, ...data } })
+  const data = handoffBody(envelope, state.policy, verdict) as unknown as Own<EventBody<'EnvelopeAccepted'>>
+  data.v = 2
+  data.step = state.step + 1
+  data.context = env.digestOf(context)
+  if (findings.length > 0) data.findings = findings
+  return append({ type: 'EnvelopeAccepted', data })
 }
 
 function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): Decision {

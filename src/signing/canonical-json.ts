@@ -20,12 +20,20 @@ export function canonicalJson(value: Json): string {
 /** The canonical text of an object whose members are written by `textOf`, which may know their texts already. */
 function canonicalObject(value: JsonObject, textOf: (member: Json) => string): string {
   const keys = sortKeys(Object.keys(value))
+  const first = keys[0]
+  if (first === undefined) return '{}'
+  // Appended piece by piece: a template makes sure of each piece first that it is a text.
   let text = '{'
-  for (let i = 0; i < keys.length; i++) {
+  text += keyText(first)
+  text += textOf(value[first] as Json)
+  for (let i = 1; i < keys.length; i++) {
     const key = keys[i] as string
-    text += `${i === 0 ? '' : ','}${keyText(key)}${textOf(value[key] as Json)}`
+    text += ','
+    text += keyText(key)
+    text += textOf(value[key] as Json)
   }
-  return `${text}}`
+  text += '}'
+  return text
 }
 
 /** The same value with its members in canonical order: an answer that is made again from the record is the same to the byte. */
@@ -54,21 +62,31 @@ function writeNumber(value: number): string {
 
 function writeList(list: readonly unknown[], depth: number): string {
   if (list.length === 0) return '[]'
-  let text = `[${write(list[0], depth)}`
-  for (let i = 1; i < list.length; i++) text += `,${write(list[i], depth)}`
-  return `${text}]`
+  let text = '['
+  text += write(list[0], depth)
+  for (let i = 1; i < list.length; i++) {
+    text += ','
+    text += write(list[i], depth)
+  }
+  text += ']'
+  return text
 }
 
 function writeObject(value: Record<string, unknown>, depth: number): string {
   const keys = sortKeys(Object.keys(value))
   const first = keys[0]
   if (first === undefined) return '{}'
-  let text = `{${keyText(first)}${write(value[first], depth)}`
+  let text = '{'
+  text += keyText(first)
+  text += write(value[first], depth)
   for (let i = 1; i < keys.length; i++) {
     const key = keys[i] as string
-    text += `,${keyText(key)}${write(value[key], depth)}`
+    text += ','
+    text += keyText(key)
+    text += write(value[key], depth)
   }
-  return `${text}}`
+  text += '}'
+  return text
 }
 
 /** Keys repeat from value to value, so their texts are cached: a third of the time of a small envelope. Bounded in both directions. */

@@ -183,15 +183,17 @@ function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'a
   if (handoff === -1) return sealAndFold(sealing, drafts)
   // Its snapshot is of the run with all that stands before it folded.
   const before = handoff === 0 ? [] : sealAndFold(sealing, drafts.slice(0, handoff))
-  const rest = (handoff === 0 ? drafts : drafts.slice(handoff)).map((draft) => withSnapshot(draft, sealing.run.state))
+  const rest = handoff === 0 ? drafts : drafts.slice(handoff)
+  for (const draft of rest) addSnapshot(draft, sealing.run.state)
   const cause = before[0]?.header.id
   const events = sealAndFold(cause === undefined ? sealing : { ...sealing, mark: undefined }, rest, cause)
   return before.length === 0 ? events : [...before, ...events]
 }
 
-function withSnapshot(draft: Draft, state: RunState | undefined): Draft {
-  if (draft.type !== 'EnvelopeAccepted' || state === undefined) return draft
-  return { type: draft.type, data: { snapshot: handoffSnapshot(state, draft.data), ...draft.data } }
+/** The draft is this decision's own, and takes it as it is. */
+function addSnapshot(draft: Draft, state: RunState | undefined): void {
+  if (draft.type !== 'EnvelopeAccepted' || state === undefined) return
+  Object.assign(draft.data, { snapshot: handoffSnapshot(state, draft.data) })
 }
 
 function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: string): SealedEvent[] {
@@ -283,6 +285,13 @@ export function outcomeOf(
 ): Outcome | Promise<Outcome> {
   if (answer.kind === 'refusal') stats.refused(answer.refusal.code)
   else if (answer.plan === undefined && answer.signalAt === undefined)
-    return { ok: true, created: answer.created, runId: run.runId, body: { ...answer.body }, ...of }
+    return {
+      ok: true,
+      created: answer.created,
+      runId: run.runId,
+      body: answer.body,
+      revision: of.revision,
+      replayed: of.replayed,
+    }
   return outcomeWithRead(reader, run, answer, of)
 }

@@ -14,7 +14,7 @@ import { decideCompensation } from '../../domain/compensation.ts'
 import { type Decision, type Env, refuse } from '../../domain/decision.ts'
 import { decideDisclosure } from '../../domain/disclosure.ts'
 import { decideBranch, decideFork } from '../../domain/fork.ts'
-import { decideHandoff, type HandoffEnv, type SignedEnvelope } from '../../domain/handoff.ts'
+import { decideHandoff, type HandoffEnv, type SignedEnvelope, withPayload } from '../../domain/handoff.ts'
 import { decideJoin } from '../../domain/join.ts'
 import { decideJudgement } from '../../domain/judgement.ts'
 import { decideManifest } from '../../domain/manifest.ts'
@@ -165,7 +165,7 @@ function withKnownParts({ context }: RunState, body: PostEnvelope, texts: Canoni
   const payload = withSharedParts(context, body.payload) as JsonObject
   if (payload === body.payload) return body
   texts.areOne(body.payload, payload)
-  return { ...body, payload }
+  return withPayload(body, payload)
 }
 
 function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {

@@ -19,14 +19,16 @@ export class RecentAnswers {
   /** Of all of them. */
   bytes = 0
 
+  /** The caller's own: what it does with the body changes none that comes after it. */
   get(revision: number): CommandResponse | undefined {
-    return this.#kept.get(revision)?.answer
+    const answer = this.#kept.get(revision)?.answer
+    return answer === undefined ? undefined : withOwnBody(answer)
   }
 
   add(revision: number, answer: CommandResponse): void {
     const bytes = weigh(answer)
     if (bytes > MAX_BYTES || this.#kept.has(revision)) return
-    this.#kept.set(revision, { answer, bytes })
+    this.#kept.set(revision, { answer: withOwnBody(answer), bytes })
     this.bytes += bytes
     for (const [oldest, { bytes: freed }] of this.#kept) {
       if (this.bytes <= MAX_BYTES) break
@@ -34,4 +36,8 @@ export class RecentAnswers {
       this.bytes -= freed
     }
   }
+}
+
+function withOwnBody(answer: CommandResponse): CommandResponse {
+  return answer.kind === 'body' ? { ...answer, body: { ...answer.body } } : answer
 }

@@ -54,24 +54,33 @@ export type FromWriter =
 
 /** Packs appends for the other thread. Salts are gathered in one buffer: a view would drag its whole pool along. */
 export function packGroup(id: number, appends: readonly Append[]): AppendGroup {
-  const records = appends.flatMap((append) => append.records)
-  const salts = new Uint8Array(records.reduce((sum, { salt }) => sum + salt.byteLength, 0))
-  const saltEnds: number[] = []
+  const [streams, headers, datas]: [string[], string[], string[]] = [[], [], []]
+  const [expected, counts, saltEnds]: [number[], number[], number[]] = [[], [], []]
+  const requests: (string | null)[] = []
   let end = 0
-  for (const { salt } of records) {
-    salts.set(salt, end)
-    end += salt.byteLength
-    saltEnds.push(end)
+  for (const { stream, expectedRevision, records } of appends) {
+    streams.push(stream)
+    expected.push(expectedRevision)
+    counts.push(records.length)
+    for (const { header, data, requestId, salt } of records) {
+      headers.push(header)
+      datas.push(data)
+      requests.push(requestId ?? null)
+      end += salt.byteLength
+      saltEnds.push(end)
+    }
   }
-  return {
-    id,
-    streams: appends.map(({ stream }) => stream),
-    expected: appends.map(({ expectedRevision }) => expectedRevision),
-    counts: appends.map((append) => append.records.length),
-    headers: records.map(({ header }) => header),
-    datas: records.map(({ data }) => data),
-    requests: records.map(({ requestId }) => requestId ?? null),
-    salts,
-    saltEnds,
+  return { id, streams, expected, counts, headers, datas, requests, salts: saltsOf(appends, end), saltEnds }
+}
+
+function saltsOf(appends: readonly Append[], bytes: number): Uint8Array {
+  const salts = new Uint8Array(bytes)
+  let at = 0
+  for (const { records } of appends) {
+    for (const { salt } of records) {
+      salts.set(salt, at)
+      at += salt.byteLength
+    }
   }
+  return salts
 }

@@ -3,35 +3,47 @@
 import type { EstablishedStep, RunState } from '../../../../projections/run-state.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
-import { isEqual } from '../../../../schemas/json.ts'
 import { parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 
 export interface Since {
   readonly revision: number
-  readonly below?: { readonly [key: string]: Since }
+  readonly below?: Below | undefined
 }
+
+type Below = { [key: string]: Since }
 
 export const SINCE_START: Since = { revision: -1 }
 
-/** The tree after a change of the context at an event. */
+/** The tree after a change of the context at an event: the one before it, changed, which is of no use any more. What stands as it stood costs a look. */
 export function sinceAfter(since: Since, [before, after]: readonly [Json, Json], revision: number): Since {
-  if (isEqual(before, after)) return since
+  if (before === after) return since
   if (!isContainer(before) || !isContainer(after) || Array.isArray(before) !== Array.isArray(after)) return { revision }
-  const below: { [key: string]: Since } = Object.create(null)
+  let { below } = since
+  let keptKeys = 0
   for (const key of Object.keys(after)) {
-    const known = childOf(since, key) ?? { revision: since.revision }
-    const now = Object.hasOwn(before, key)
-      ? sinceAfter(known, [before[key] as Json, after[key] as Json], revision)
-      : { revision }
-    if (now.revision !== since.revision || now.below !== undefined) below[key] = now
+    const [was, is] = [before[key] as Json, after[key] as Json]
+    // No value of a context is what an object inherits.
+    const stood = was === is || Object.hasOwn(before, key)
+    if (stood) keptKeys += 1
+    if (was === is) continue
+    const known = childOf(below, key) ?? { revision: since.revision }
+    const now = stood ? sinceAfter(known, [was, is], revision) : { revision }
+    if (now === known) continue
+    below ??= Object.create(null) as Below
+    below[key] = now
   }
-  return { revision: since.revision, below }
+  if (below !== undefined && keptKeys < Object.keys(before).length) forgetGone(below, after)
+  return below === since.below ? since : { revision: since.revision, below }
+}
+
+function forgetGone(below: Below, after: { readonly [key: string]: Json }): void {
+  for (const key of Object.keys(below)) if (!Object.hasOwn(after, key)) delete below[key]
 }
 
 export function sinceAt(since: Since, place: readonly Token[]): number {
   let here = since
   for (const token of place) {
-    const next = childOf(here, `${token}`)
+    const next = childOf(here.below, `${token}`)
     if (next === undefined) break
     here = next
   }
@@ -43,7 +55,7 @@ function isContainer(value: Json): value is { [key: string]: Json } {
 }
 
 /** Of a tree that was loaded, too: a key may be called as a member that every object has. */
-function childOf({ below }: Since, key: string): Since | undefined {
+function childOf(below: Below | undefined, key: string): Since | undefined {
   return below !== undefined && Object.hasOwn(below, key) ? below[key] : undefined
 }
 
