@@ -55,11 +55,11 @@ const COPIED = Object.keys({
   ...{ scope: 0, occurrence: 0, runFence: 0 },
 } satisfies Record<Exclude<keyof PostEnvelope, 'agent' | 'payload'>, 0>) as 'mode'[]
 
-type OwnEnvelope = { -readonly [K in keyof PostEnvelope]: PostEnvelope[K] }
+type Own<T> = { -readonly [K in keyof T]: T[K] }
 
 /** The same envelope with another payload. */
-export function withPayload(posted: PostEnvelope, payload: JsonObject): OwnEnvelope {
-  const copy: OwnEnvelope = { agent: posted.agent, payload }
+export function withPayload(posted: PostEnvelope, payload: JsonObject): Own<PostEnvelope> {
+  const copy: Own<PostEnvelope> = { agent: posted.agent, payload }
   for (const key of COPIED) if (posted[key] !== undefined) copy[key] = posted[key]
   return copy
 }
@@ -225,7 +225,6 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
 }
 
 type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>
-type Own<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Set one by one: spreading the optional members costs as much as the judgement of a handoff in which nothing is wrong. */
 function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Verdict): Own<HandoffBody> {

@@ -136,22 +136,51 @@ const MEMBER_TEXTS_MAX_CHARS = 64 * 1024
 const MEMBER_BYTES = 96
 
 /** The canonical texts of an object's lists and objects: where they stand in the next one as well, they need no writing again. */
-export interface MemberTexts {
-  readonly texts: ReadonlyMap<object, string>
+export class MemberTexts {
+  of: JsonObject = {}
+  readonly #texts = new Map<object, string>()
+  #chars = 0
+
   /** What they take in memory. */
-  readonly bytes: number
+  get bytes(): number {
+    return 2 * this.#chars + MEMBER_BYTES * this.#texts.size
+  }
+
+  get isTooLong(): boolean {
+    return this.#chars > MEMBER_TEXTS_MAX_CHARS
+  }
+
+  get(member: object): string | undefined {
+    return this.#texts.get(member)
+  }
+
+  add(member: object, text: string): void {
+    if (this.#texts.has(member)) return
+    // A text that was put together holds on to all of its pieces until a character of it is read.
+    text.charCodeAt(0)
+    this.#texts.set(member, text)
+    this.#chars += text.length
+  }
+
+  forget(member: Json): void {
+    if (typeof member !== 'object' || member === null) return
+    const text = this.#texts.get(member)
+    if (text === undefined) return
+    this.#texts.delete(member)
+    this.#chars -= text.length
+  }
 }
 
 /** Canonical texts by the values that they are of: a payload is written once, for its size, its digest, the mark of its request and the body of its event. */
 export class CanonicalTexts {
-  readonly #known: MemberTexts['texts'] | undefined
+  readonly #known: MemberTexts | undefined
   /** Of objects that nobody changes as long as this is used. */
   readonly #texts = new Map<object, string>()
   #same: readonly [value: JsonObject, other: JsonObject] | undefined
 
   /** `known`: of members of values that may come. */
   constructor(known?: MemberTexts) {
-    this.#known = known?.texts
+    this.#known = known
   }
 
   /** The values are equal: one text serves both. Remembered of the last two that were said to be. */
@@ -192,21 +221,20 @@ export class CanonicalTexts {
     return this.#known?.get(member) ?? this.#texts.get(member)
   }
 
-  /** Of the members of a value that was written here; undefined where they are too long to be remembered. */
-  membersOf(value: JsonObject): MemberTexts | undefined {
-    const texts = new Map<object, string>()
-    let chars = 0
+  /**
+   * Of the members of a value that was written here; undefined where they are too long to be remembered. `members`, of the value before it, are
+   * changed where the two differ.
+   */
+  membersOf(value: JsonObject, members = new MemberTexts()): MemberTexts | undefined {
+    const before = members.of
+    members.of = value
+    for (const key of Object.keys(before)) if (value[key] !== before[key]) members.forget(before[key] as Json)
     for (const key of Object.keys(value)) {
-      const member = value[key]
-      if (typeof member !== 'object' || member === null) continue
+      const member = value[key] as Json
+      if (member === before[key] || typeof member !== 'object' || member === null) continue
       const text = this.#textKnown(member)
-      if (text === undefined) continue
-      chars += text.length
-      if (chars > MEMBER_TEXTS_MAX_CHARS) return undefined
-      // A text that was put together holds on to all of its pieces until a character of it is read.
-      text.charCodeAt(0)
-      texts.set(member, text)
+      if (text !== undefined) members.add(member, text)
     }
-    return { texts, bytes: 2 * chars + MEMBER_BYTES * texts.size }
+    return members.isTooLong ? undefined : members
   }
 }

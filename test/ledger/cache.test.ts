@@ -69,6 +69,37 @@ cache(
   },
 )
 
+cache('while other runs have appends under way a fold is kept later, and soon after they are durable', async () => {
+  const store = openMemoryStore()
+  let letGo = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  const slow = wrapStore(store, {
+    append: async (append) => {
+      if (append.stream === runStream(alice.tenant, 'slow') && append.expectedRevision === 0) await held
+      return store.append(append)
+    },
+  })
+  await using test = await testLedger({ store: slow })
+  const other = drive(test, 'slow')
+  await other.start()
+  const appending = other.do(usage)
+  await drive(test, 'r').start()
+  for (let i = 0; i < 3; i += 1) await test.ledger.executeBatch(alice, use(400), {})
+  assert.is(foldRow(test), undefined)
+  for (let i = 0; i < 8; i += 1) await test.ledger.executeBatch(alice, use(400), {})
+  const first = foldRow(test)?.revision ?? 0
+  assert.ok(first >= 4_000 && first < 4_800, `kept at the latest after 4,000 events: ${first}`)
+
+  letGo()
+  await appending
+  for (let i = 0; i < 3; i += 1) await test.ledger.executeBatch(alice, use(400), {})
+  await test.ledger.drain()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.ok((foldRow(test)?.revision ?? 0) >= first + 1_000)
+})
+
 for (const [name, damage] of [
   ['changed', (row: FoldRow) => ({ ...row, text: row.text.replace('"tokens":', '"tokens":1') })],
   ['no JSON', (row: FoldRow) => ({ ...row, text: 'nonsense' })],

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isEqual, type Json, type JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
-import { CanonicalTexts, canonicalJson } from '../../src/signing/canonical-json.ts'
+import { CanonicalTexts, canonicalJson, MemberTexts } from '../../src/signing/canonical-json.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
 
@@ -59,16 +59,35 @@ test('the text of a member that is known is taken and not written again; long on
   const first = new CanonicalTexts()
   assert.is(first.textOf({ n: 1, facts }), '{"facts":{"a":["x"],"b":1},"n":1}')
   const known = first.membersOf({ n: 2, facts, unwritten: {} })
-  assert.equal([...(known?.texts ?? [])], [[facts, '{"a":["x"],"b":1}']])
+  assert.is(known?.get(facts), '{"a":["x"],"b":1}')
   assert.ok((known?.bytes ?? 0) > 17)
 
-  const marked = new CanonicalTexts({ texts: new Map([[facts, '"as it is known"']]), bytes: 0 })
+  const members = new MemberTexts()
+  members.add(facts, '"as it is known"')
+  const marked = new CanonicalTexts(members)
   assert.is(marked.textOf({ n: 3, facts }), '{"facts":"as it is known","n":3}')
 
   const long = { text: ['x'.repeat(70_000)] }
   const texts = new CanonicalTexts()
   texts.textOf(long)
   assert.is(texts.membersOf(long), undefined)
+})
+
+test('texts of members follow the context: what it lacks is let go, also after one that was not written here', () => {
+  const [facts, notes, other] = [{ a: 1 }, { b: 2 }, { c: 3 }]
+  const members = new CanonicalTexts()
+  members.textOf({ facts, notes })
+  const first = members.membersOf({ facts, notes, n: 1 })
+  const next = new CanonicalTexts(first)
+  next.textOf({ facts, other })
+  const second = next.membersOf({ facts, other, n: 2 }, first)
+  assert.equal([second?.get(facts), second?.get(notes), second?.get(other)], ['{"a":1}', undefined, '{"c":3}'])
+  const alone = new CanonicalTexts()
+  alone.textOf({ facts, other })
+  assert.is(second?.bytes, alone.membersOf({ facts, other })?.bytes)
+
+  const third = new CanonicalTexts(second).membersOf({ unwritten: { d: 4 } }, second)
+  assert.equal([third?.get(facts), third?.get(other), third?.bytes], [undefined, undefined, 0])
 })
 
 test.run()

@@ -167,6 +167,14 @@ export class Appender {
   }
 }
 
+let clock = { ms: 0, text: '1970-01-01T00:00:00.000Z' }
+
+/** Many events are sealed within a millisecond. */
+function clockText(ms: number): string {
+  if (ms !== clock.ms) clock = { ms, text: new Date(ms).toISOString() }
+  return clock.text
+}
+
 interface Sealing {
   readonly sealer: Sealer
   readonly effects: Effects
@@ -217,7 +225,7 @@ function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: str
     revision: run.revision + 1,
     prev: run.head?.digest,
     prevTime: run.head?.time,
-    clock: new Date(effects.nowMs()).toISOString(),
+    clock: clockText(effects.nowMs()),
     request: sealing.mark,
     kid,
     key,
@@ -230,7 +238,7 @@ function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: str
     const { revision, time } = event.header
     run.head = { revision, digest: event.digest, time, ringIndex }
     if (event.header.type === 'EnvelopeAccepted' && run.state !== undefined)
-      run.memberTexts = texts.membersOf(run.state.context)
+      run.memberTexts = texts.membersOf(run.state.context, run.memberTexts)
   }
   return events
 }
@@ -281,17 +289,10 @@ export function outcomeOf(
   { reader, stats }: OutcomeDeps,
   run: RunAggregate,
   answer: CommandResponse,
-  of: { readonly revision: number; readonly replayed: boolean },
+  { revision, replayed }: { readonly revision: number; readonly replayed: boolean },
 ): Outcome | Promise<Outcome> {
   if (answer.kind === 'refusal') stats.refused(answer.refusal.code)
   else if (answer.plan === undefined && answer.signalAt === undefined)
-    return {
-      ok: true,
-      created: answer.created,
-      runId: run.runId,
-      body: answer.body,
-      revision: of.revision,
-      replayed: of.replayed,
-    }
-  return outcomeWithRead(reader, run, answer, of)
+    return { ok: true, created: answer.created, runId: run.runId, body: answer.body, revision, replayed }
+  return outcomeWithRead(reader, run, answer, { revision, replayed })
 }

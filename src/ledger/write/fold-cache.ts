@@ -15,6 +15,8 @@ const FOLD_PREFIX = 'countersign/fold/v4\n'
 const STATE_TEXT_FACTOR = 6
 /** A tail this long is worth a cached fold. */
 export const CACHE_EVERY_EVENTS = 1_000
+/** While other runs have appends under way: writing a fold out takes as long as the run is, and they would wait for it. */
+export const CACHE_LATEST_EVENTS = 4 * CACHE_EVERY_EVENTS
 
 export interface LoadDeps extends VerifyDeps {
   readonly views: ViewStore

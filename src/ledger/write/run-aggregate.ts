@@ -51,6 +51,8 @@ export class RunAggregate {
   cachedRevision = -1
   /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
   stateBytes = RUN_BYTES
+  /** What the cache of runs counts it as. */
+  keptBytes = 0
   readonly answers = new RecentAnswers()
   /** Of the context, where it was written by this process. */
   memberTexts: MemberTexts | undefined

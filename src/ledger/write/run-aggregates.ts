@@ -6,13 +6,15 @@ import { LRUCache } from 'lru-cache'
 import { runStream } from '../../../schemas/names.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
 import { Turnstile } from '../../resources/turnstile.ts'
-import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
+import { CACHE_EVERY_EVENTS, CACHE_LATEST_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
 import type { LeaseClock } from './lease-clock.ts'
 import { loadRun } from './load-run.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
 /** Cold runs that are read at once: each holds pages of the store beside what it folds. */
 const LOADS = { atOnce: 16, waiting: 2_000 } as const
+/** The cache counts a run anew once its weight has changed by this part of it: that costs as much as finding it. */
+const WEIGHT_PARTS = 16
 /** Runs that the cache has let go of while their appends are under way may take this part of its bytes besides. */
 const STRAY_PART = 0.25
 const OVERLOADED_RETRY_MS = 1_000
@@ -119,12 +121,15 @@ export class RunAggregates {
     return run
   }
 
-  /** The newest, under its weight as it is now. A run that outweighs the whole cache has it for itself. */
+  /** The newest, under about its weight as it is now. A run that outweighs the whole cache has it for itself. */
   #keep(run: RunAggregate): void {
-    const { stream } = run
+    const { stream, bytes } = run
+    const change = Math.abs(bytes - run.keptBytes)
+    if (change * WEIGHT_PARTS <= run.keptBytes && this.#hot.peek(stream) === run) return
     this.#hot.delete(stream)
     this.#forgetStray(stream)
-    this.#hot.set(stream, run, { size: Math.min(run.bytes, this.#maxBytes) })
+    run.keptBytes = bytes
+    this.#hot.set(stream, run, { size: Math.min(bytes, this.#maxBytes) })
   }
 
   #forgetStray(stream: string): void {
@@ -147,7 +152,8 @@ export class RunAggregates {
     this.#busy.delete(run.stream)
     this.#forgetStray(run.stream)
     if (run.dead && this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
-    if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(this.#deps, run)
+    const dueEvents = this.#busy.size === 0 ? CACHE_EVERY_EVENTS : CACHE_LATEST_EVENTS
+    if (run.revision - run.cachedRevision >= dueEvents) saveFold(this.#deps, run)
   }
 
   /** Lets go of a run that the store has moved past. */
