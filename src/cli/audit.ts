@@ -4,7 +4,7 @@ import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { exportAnswer } from './export-answer.ts'
-import { EXIT } from './failure.ts'
+import { EXIT, usageFailure } from './failure.ts'
 import { limitOf, queryParams } from './filters.ts'
 import { printRows } from './table.ts'
 
@@ -42,8 +42,11 @@ export async function search(args: Arguments): Promise<number> {
 async function answerQuestion(name: AuditQueryName, args: Arguments): Promise<number> {
   const params = queryParams(name, args)
   const limit = limitOf(args)
-  const file = args.text('export')
-  if (file !== undefined) return exportAnswer({ name, params, file }, args)
+  const [file, bundle] = [args.text('export'), args.text('bundle')]
+  if (file !== undefined && bundle !== undefined)
+    throw usageFailure('--export and --bundle name a file each: one at a time')
+  const wanted = bundle ?? file
+  if (wanted !== undefined) return exportAnswer({ name, params, file: wanted, isBundle: bundle !== undefined }, args)
   await using api = await openApi(args)
   const rows = api.items(`/v1/audit/${name}`, params, limit)
   await printRows(rows, { columns: AUDIT_QUERIES[name].columns, json: args.has('json') })

@@ -1,7 +1,8 @@
-/** @module `countersign audit QUERY --export FILE`: the whole answer as a signed file, from the store or from a running ledger. */
+/** @module `countersign audit QUERY --export FILE` and `--bundle FILE`: the whole answer as a signed file, or with the events that prove it; from the store or from a running ledger. */
 import { EventQueryParams } from '../../schemas/event-query.ts'
 import type { AnswerFormatName } from '../export/answer/answer-formats.ts'
 import { type AnswerRequest, prepareAnswer } from '../export/answer/issue-answer.ts'
+import { prepareAnswerBundle } from '../export/bundle/issue-bundle.ts'
 import type { AuditQueryName } from '../ledger/audit/audit-queries.ts'
 import { type Params, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -16,14 +17,22 @@ export interface WantedAnswer {
   /** As parameters of the URL. */
   readonly params: Params
   readonly file: string
+  /** With the events that its rows follow from. */
+  readonly isBundle: boolean
 }
 
-export async function exportAnswer({ name, params, file }: WantedAnswer, inputs: Arguments): Promise<number> {
+export async function exportAnswer({ name, params, file, isBundle }: WantedAnswer, inputs: Arguments): Promise<number> {
   if (inputs.text('limit') !== undefined)
     throw usageFailure('--limit: an export has all rows; narrow the question instead')
   if (inputs.has('trust-nothing'))
-    throw usageFailure('--trust-nothing goes without --export, which is on record and so needs the ledger itself')
-  const format: AnswerFormatName = file.endsWith('.csv') ? 'csv' : 'jsonl'
+    throw usageFailure(
+      '--trust-nothing goes without --export and --bundle, which are on record and so need the ledger itself',
+    )
+  if (isBundle && (params.asOf ?? params.order) !== undefined)
+    throw usageFailure(
+      '--bundle is as of the checkpoint that it brings, and in one order: --as-of and --order go without it',
+    )
+  const format = isBundle ? BUNDLE : file.endsWith('.csv') ? 'csv' : 'jsonl'
   const parameters = Object.entries({ ...params, format }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, String(value)] as [string, string]],
   )
@@ -37,14 +46,18 @@ export async function exportAnswer({ name, params, file }: WantedAnswer, inputs:
   return EXIT.ok
 }
 
+const BUNDLE = 'bundle'
+
 interface Question {
   readonly name: AuditQueryName
-  readonly format: AnswerFormatName
+  readonly format: AnswerFormatName | typeof BUNDLE
   readonly params: Params
 }
 
+type Wanted = Omit<AnswerRequest, 'format'> & Pick<Question, 'format'>
+
 /** Throws `CliFailure` with exit code 2, naming the flag at fault. */
-function requestOf({ name, format, params }: Question): AnswerRequest {
+function requestOf({ name, format, params }: Question): Wanted {
   const { asOf, by, seed, order, ...filters } = params
   const named = Object.entries(filters).filter(([, value]) => value !== undefined)
   const filter = EventQueryParams.safeParse(Object.fromEntries(named))
@@ -64,6 +77,10 @@ function requestOf({ name, format, params }: Question): AnswerRequest {
 }
 
 /** Throws what `fromStore` throws. */
-function localAnswer({ settings, text }: Arguments, request: AnswerRequest): AsyncGenerator<Uint8Array, void> {
-  return fromStore(settings, tenantOf(text('tenant')), (ledger, caller) => prepareAnswer(ledger, caller, request))
+function localAnswer({ settings, text }: Arguments, { format, ...request }: Wanted): AsyncGenerator<Uint8Array, void> {
+  return fromStore(settings, tenantOf(text('tenant')), (ledger, caller) =>
+    format === BUNDLE
+      ? prepareAnswerBundle(ledger, caller, request.question)
+      : prepareAnswer(ledger, caller, { ...request, format }),
+  )
 }

@@ -50,7 +50,8 @@ export const PARAMETERS: Texts = {
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events.',
   'consistency.to': 'Size of the larger tree, in events.',
-  'answers.format': 'Format of the rows: `jsonl` (the default) or `csv`.',
+  'answers.format':
+    '`jsonl` (the default) or `csv`: rows under a signed trailer. `bundle`: a tar with the rows and the events that they follow from, so that whoever verifies it makes each row again; it takes no `asOf` and no `order`.',
   'export.from':
     "Only the tenant's events from this leaf of its log on, from 0: `to` of the trailer before, so that nothing is missing and nothing comes twice. Goes with no filter.",
 }

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnswerTrailer } from '../../schemas/answer-trailer.ts'
 import { ledgerStream } from '../../schemas/names.ts'
+import { verifyBundle } from '../../src/export/bundle/verifier.ts'
 import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
 import { parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { checkView, viewFormat } from '../../src/verify/view-export.ts'
@@ -153,6 +154,33 @@ test('an answer that leaves is on record as an export, with its question, and on
   await (await edge.get('/v1/answers/events')).body?.cancel()
   const second = await eventually(async () => (await issued())[1], 'the cut on record')
   assert.is(second.outcome, 'cut')
+})
+
+test('an answer is given as a bundle that verifies, is on record as an export, and goes to no token that is bound to a run (HTTP-25)', async ({
+  edge,
+}) => {
+  const response = await edge.get('/v1/answers/rejections?agent=b&format=bundle')
+  assert.is(response.headers.get('content-type'), 'application/x-tar')
+  const key = edge.inner.ledger.logs?.verifierKey(edge.tenant)
+  const { verdict, about } = verifyBundle(new Uint8Array(await response.arrayBuffer()), { key })
+  assert.equal([verdict, about?.answer?.rows, about?.answer?.question.query], ['VERIFIED', 1, 'rejections'])
+  const issued = (await collect(edge.inner.store.readStream(ledgerStream(edge.tenant))))
+    .map(({ data }) => JSON.parse(data) as Row)
+    .filter(({ format, outcome }) => format === 'answer-bundle' && outcome === 'complete')
+  assert.equal(
+    issued.map(({ filter }) => filter),
+    [{ query: 'rejections', filter: { agent: 'b' } }],
+  )
+  const code = async (path: string, headers = {}): Promise<unknown> =>
+    ((await (await edge.get(path, headers)).json()) as Row).code
+  assert.is(await code('/v1/answers/rejections?format=bundle', await bearer(edge, { run: 'r' })), 'run-mismatch')
+  for (const asked of [
+    'keys?format=bundle',
+    'events?format=bundle&asOf=3',
+    'events?format=bundle&order=desc',
+    'runs?tool=x&format=bundle',
+  ])
+    assert.is(await code(`/v1/answers/${asked}`), 'invalid-query', asked)
 })
 
 test('what a query does not take is refused before anything is on record: 400, 403 or 404 (HTTP-18)', async ({

@@ -4,7 +4,14 @@
  */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { BundlePredicate } from '../../src/export/bundle/statement.ts'
-import { jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from '../../src/export/bundle/verifier.ts'
+import {
+  jwksText,
+  type ListedRows,
+  PROOFS_MAX,
+  ReportFacts,
+  readmeText,
+  reportHtml,
+} from '../../src/export/bundle/verifier.ts'
 import { CompactTree } from '../../src/merkle/compact-tree.ts'
 import { leafHash } from '../../src/merkle/hashes.ts'
 import { proveInclusion } from '../../src/merkle/inclusion.ts'
@@ -31,6 +38,8 @@ export interface Forgery {
   readonly note?: string
   /** Instead of the one that fits the lines. */
   readonly trailer?: string
+  /** Of a bundle of an answer: the rows that its report lists. */
+  readonly listed?: ListedRows
 }
 
 /** What a sound bundle is made of, to be changed and signed again. */
@@ -52,7 +61,11 @@ export function textLines(files: Files, name: string): readonly string[] {
 }
 
 /** `base` gives what no change is made of: the verifier. */
-export function forgedBundle(base: Files, { headers, lines, predicate, note, trailer }: Forgery, log: LogKey): Files {
+export function forgedBundle(
+  base: Files,
+  { headers, lines, predicate, note, trailer, listed }: Forgery,
+  log: LogKey,
+): Files {
   const checkpoint = note ?? checkpointOf(headers, log)
   const { run = null } = predicate.query
   const { run: _, ...filter } = predicate.complete
@@ -73,7 +86,7 @@ export function forgedBundle(base: Files, { headers, lines, predicate, note, tra
     ['jwks.json', jwksText(key)],
     ['log.jsonl', headers.map((header) => `${header}\n`).join('')],
     ...proofs(headers, lines, checkpoint),
-    ['report.html', reportHtml(facts, predicate)],
+    ['report.html', reportHtml(facts, predicate, listed)],
     ['verifier-key.txt', `${key}\n`],
     ['verify.mjs', base.get('verify.mjs')?.toString() ?? ''],
   ]

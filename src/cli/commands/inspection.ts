@@ -4,6 +4,7 @@ import {
   AUDIT_QUERIES,
   type AuditQueryDefinition,
   type AuditQueryName,
+  followsFromLog,
   isOrdered,
 } from '../../ledger/audit/audit-queries.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
@@ -83,6 +84,14 @@ function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterNa
       '--export <file>',
       'write all rows to a new file, as CSV where its name ends in .csv, else as JSON lines, under a signed trailer (over --url: scope audit:export); it goes on record',
     ),
+    ...(followsFromLog(shape)
+      ? [
+          flag(
+            '--bundle <file>',
+            'write a tar with all rows and the events that they follow from: whoever verifies it makes each row again, and finds one that is missing (over --url: scope audit:export); it goes on record',
+          ),
+        ]
+      : []),
     ...filterFlags(filters.filter((filter) => filter !== except)),
   )
 }

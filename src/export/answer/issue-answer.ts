@@ -54,7 +54,7 @@ export async function prepareAnswer(
   const { format, question, newestFirst = false, treeSize: wanted } = request
   const page = { ...(wanted !== undefined && { treeSize: wanted }), limit: PAGE_ROWS, newestFirst }
   const planned = await audit.plan(caller, question, page)
-  if ('code' in planned) return refused(planned)
+  if ('code' in planned) return refusedQuestion(planned)
   const { treeSize, eventId } = planned.asOf
   // Follows the store as far as the index did.
   await ledger.exports.pin(caller)
@@ -86,7 +86,7 @@ interface AnswerInHand {
   readonly elsewhere: AnswerBodyMaker | undefined
 }
 
-function refused({ code, detail }: AuditRefusal): Refused {
+export function refusedQuestion({ code, detail }: AuditRefusal): Refused {
   if (code === 'invalid-query' || code === 'cursor-gone') return { ok: false, code: 'invalid-query', detail }
   return refusedBy(refusal(code, detail))
 }

@@ -8,6 +8,7 @@ import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import type { BundleQuery } from './statement.ts'
 import { AnswerCount } from './verifier.ts'
 
 const namesWith = (proof: AuditFilterField['proof']): readonly FilterName[] =>
@@ -26,15 +27,17 @@ export function unprovableMember(query: EventQuery): string | undefined {
  * Every event that fits this part is in the bundle. An outcome is of the agent and the tool that its call's claim names: where they are asked
  * for, all events of the run, or of the tenant, are there, so that no claim is missing.
  */
-export function completePart(query: EventQuery): EventQuery {
-  const { run, agent, tool } = query
+export function completePart(query: BundleQuery): BundleQuery {
+  const { run, agent, tool, also } = query
   if (agent !== undefined || tool !== undefined) return run === undefined ? {} : { run }
-  return Object.fromEntries(BY_HEADER.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
+  const part = Object.fromEntries(BY_HEADER.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
+  return also === undefined ? part : { ...part, also }
 }
 
 /** Whether a header fits the part that headers answer. */
-export function isSelected(header: Header, tenant: string, { run, ...part }: EventQuery): boolean {
+export function isSelected(header: Header, tenant: string, { run, also, ...part }: BundleQuery): boolean {
   if (run !== undefined && header.stream !== runStream(tenant, run)) return false
+  if (also?.includes(header.type) === true) return true
   return isEmpty(part) || matchesFacts(part, eventFacts(header, {}))
 }
 
@@ -44,8 +47,8 @@ function isEmpty(part: EventQuery): boolean {
 }
 
 /** Counts the events that answer the whole query, among all selected events, in their order. */
-export function answersTo({ run: _, ...query }: EventQuery): AnswerCount {
+export function answersTo({ run: _, also, ...query }: BundleQuery): AnswerCount {
   const isAnswer = ({ header, data }: LedgerEvent, claim: CallFacts) =>
-    matchesFacts(query, eventFacts(header, data, claim))
+    also?.includes(header.type) === true || matchesFacts(query, eventFacts(header, data, claim))
   return new AnswerCount(query, isAnswer)
 }

@@ -1,9 +1,14 @@
 /** @module A bundle from asking to its last byte, on record like every export. */
 import { randomUUID } from 'node:crypto'
+import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { refusal } from '../../domain/refusal.ts'
+import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
+import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import { questionOf } from '../answer/answer-body.ts'
+import { refusedQuestion } from '../answer/issue-answer.ts'
 import { type BodyPortion, type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
 import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
@@ -11,10 +16,10 @@ import { orUnbegun } from '../or-unbegun.ts'
 import { type BundleMaker, bundlePortions } from './bundle-portions.ts'
 import { unprovableMember } from './bundle-query.ts'
 import type { BundleHost, BundleReads, BundleRequest } from './plan-bundle.ts'
-import type { BundleProof } from './statement.ts'
+import type { BundleProof, BundleQuery } from './statement.ts'
+import { eventsBehind } from './verifier.ts'
 
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
-const FORMAT = 'bundle'
 /** Of a bundle that is made here: every piece of the tar is a portion. */
 const PORTION_BYTES = 0
 
@@ -42,35 +47,65 @@ export async function prepareBundle(
   { proof = query.run === undefined ? 'log' : 'stream', values = false }: BundleOptions = {},
   elsewhere?: BundleMaker,
 ): Promise<Bundled> {
-  // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
-  if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
   const member = unprovableMember(query)
   if (member !== undefined) return { ok: false, code: 'invalid-query', detail: `${member} ${UNPROVABLE}` }
+  if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
+  const { run, ...filter } = query
+  const wanted = { query, values, proof, recorded: { format: 'bundle', run, filter: filter as JsonObject } }
+  return issued({ ledger, caller, elsewhere }, wanted)
+}
+
+/**
+ * The same of the answer to an auditors' question: its rows, and the events that they follow from, for whoever wants to make them again. It is
+ * as of the checkpoint that is signed now.
+ */
+export async function prepareAnswerBundle(
+  ledger: Ledger,
+  caller: Caller,
+  asked: AuditQuestion,
+  elsewhere?: BundleMaker,
+): Promise<Bundled> {
+  const { audit } = ledger
+  if (audit === undefined) return { ok: false, code: 'not-found', detail: 'an answer needs the index of the audit' }
+  const planned = await audit.plan(caller, asked, { limit: 1 })
+  if ('code' in planned) return refusedQuestion(planned)
+  const question = questionOf(planned)
+  if (!followsFromLog(AUDIT_QUERIES[asked.name].shape))
+    return { ok: false, code: 'invalid-query', detail: `${question.query} ${NOT_OF_LOG}` }
+  const query = eventsBehind(question)
+  const { run } = asked.filter
+  const recorded = { format: 'answer-bundle', run, filter: question as unknown as JsonObject }
+  return issued({ ledger, caller, elsewhere }, { query, question, values: false, proof: 'log', recorded })
+}
+
+interface Wanted {
+  readonly query: BundleQuery
+  readonly question?: AnswerQuestion
+  readonly values: boolean
+  readonly proof: BundleProof
+  readonly recorded: Pick<Parameters<typeof exportRecord>[2], 'format' | 'run' | 'filter'>
+}
+
+type For = Pick<Issuing, 'ledger' | 'caller' | 'elsewhere'>
+
+async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promise<Bundled> {
+  const { query, question, values, proof, recorded } = wanted
+  // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
+  if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
   if (query.run !== undefined) {
     const found = await ledger.run(caller, query.run)
     if (!found.ok) return refusedBy(found.refusal)
   }
-  if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
   const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
   const { ledgerId, exports } = ledger
   const exportId = randomUUID()
-  const of = {
-    ...{
-      ledgerId,
-      tenant: caller.tenant,
-      exportedBy: exportedBy(caller),
-      time: exports.now(),
-      query,
-      values,
-      exportId,
-    },
-    ...{ ...pinned, stamp: await exports.timestamp(caller, pinned.pin) },
+  const request: BundleRequest = {
+    ...{ ledgerId, tenant: caller.tenant, exportedBy: exportedBy(caller), time: exports.now(), exportId },
+    ...{ query, question, values, ...pinned, stamp: await exports.timestamp(caller, pinned.pin) },
   }
-  const { run, ...filter } = query
-  const facts = { exportId, format: FORMAT, run, filter: filter as JsonObject, tree: pinned.pin.tree }
-  const record = exportRecord(ledger, caller, facts)
-  const inHand: Issuing = { ledger, caller, request: of, record, elsewhere }
+  const record = exportRecord(ledger, caller, { exportId, ...recorded, tree: pinned.pin.tree })
+  const inHand: Issuing = { ledger, caller, request, record, elsewhere }
   return { ok: true, value: { start: () => record.start(), chunks: (signal) => chunksOf(inHand, signal) } }
 }
 
@@ -108,6 +143,8 @@ const BOUND = refusal(
 )
 const UNPROVABLE =
   'is answered by the index of the ledger alone, and a bundle proves what it leaves out: take it away here, or export in a line format'
+const NOT_OF_LOG =
+  "does not follow from the tenant's log alone: when a key was announced stands in the ledger's own. Export the answer as jsonl or csv, which the ledger signs"
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 

@@ -3,7 +3,7 @@
  * flat, and the manifest, which stands before the events, names their digest.
  */
 import { readFileSync } from 'node:fs'
-import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import { declarationOf, type EventBody } from '../../../schemas/events.ts'
 import { TRAILER_PAYLOAD_TYPE } from '../../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -11,7 +11,6 @@ import { ValueRef } from '../../../schemas/values.ts'
 import type { SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
-import { toBase64 } from '../../merkle/base64.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tree.ts'
@@ -19,9 +18,17 @@ import { digestText } from '../../signing/digests.ts'
 import type { DsseEnvelope } from '../../signing/dsse.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { trailerPayload, trailerUnder } from '../signed-trailer.ts'
-import { type BundleFile, bytesFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
+import { type LogAgain, measuredAnswer } from './answer-file.ts'
+import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
-import { type BundlePredicate, type BundleProof, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
+import { stampFiles, streamText, successionFile } from './log-files.ts'
+import {
+  type BundlePredicate,
+  type BundleProof,
+  type BundleQuery,
+  STATEMENT_PAYLOAD_TYPE,
+  statementText,
+} from './statement.ts'
 import { type Gathered, jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
 
 const EVENTS = 'events.jsonl'
@@ -36,7 +43,9 @@ export interface BundleRequest {
   readonly exportedBy: BundlePredicate['exportedBy']
   /** RFC 3339. */
   readonly time: string
-  readonly query: EventQuery
+  readonly query: BundleQuery
+  /** Whose answer is brought along; `query` is then what its rows follow from. */
+  readonly question?: AnswerQuestion | undefined
   readonly pin: SealedPin
   readonly exportId: string
   /** Bring along the large values that the events name. */
@@ -81,18 +90,20 @@ export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
   const { request, host } = inHand
   const { pin } = request
   const measured = await measure(inHand)
-  const predicate = predicateOf(request, measured)
+  const answer = request.question && (await measuredAnswer(leavesWithin(inHand), request.question, request.tenant))
+  const predicate = predicateOf(request, measured, answer?.listed.total)
   const { stamp } = request
   const proofs = await host.proofFiles(measured.proven)
   const signed: readonly BundleFile[] = [
     textFile('README.txt', readmeText(predicate, proofOf(request), request.values, stamp !== undefined)),
+    ...(answer === undefined ? [] : [answer.file]),
     textFile('checkpoint', pin.note),
     await eventsFile(inHand, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
     ...successionFile(pin),
     ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(inHand))] : []),
     ...measured.proven.map((id, at) => textFile(`proofs/${id}.tlog-proof`, proofs[at] ?? '')),
-    textFile('report.html', reportHtml(measured.facts, predicate)),
+    textFile('report.html', reportHtml(measured.facts, predicate, answer?.listed)),
     ...(request.stream === undefined ? [] : [textFile(STREAM, streamText(request.stream))]),
     ...stampFiles(stamp),
     ...(request.values ? [await valuesFile(inHand)] : []),
@@ -111,23 +122,6 @@ export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
     textFile('manifest.dsse.json', `${JSON.stringify(envelope)}\n`),
   ]
   return { files, events: measured.events }
-}
-
-/** Of a log whose key was rotated: whoever holds an earlier key gets from it to the one that signed. */
-function successionFile({ successions }: SealedPin): readonly BundleFile[] {
-  if (successions.length === 0) return []
-  return [textFile('key-successions.json', `${JSON.stringify(successions, null, 2)}\n`)]
-}
-
-/** The last time-stamped checkpoint, which the bundle's own continues: it was there before the bundle was asked for. */
-function stampFiles(stamp: TimestampedCheckpoint | undefined): readonly BundleFile[] {
-  if (stamp === undefined) return []
-  const { text, reply, consistency } = stamp
-  return [
-    textFile('timestamp.json', `${JSON.stringify({ consistency: consistency.map(toBase64) })}\n`),
-    bytesFile('timestamp.tsr', reply),
-    textFile('timestamp.txt', text),
-  ]
 }
 
 interface Measured {
@@ -185,8 +179,8 @@ async function takeAgain(inHand: BundleInHand, gathered: readonly Gathered[]): P
   }
 }
 
-function predicateOf(request: BundleRequest, measured: Measured): BundlePredicate {
-  const { ledgerId, tenant, exportedBy, time, query, pin, exportId } = request
+function predicateOf(request: BundleRequest, measured: Measured, rows = 0): BundlePredicate {
+  const { ledgerId, tenant, exportedBy, time, query, pin, exportId, question } = request
   const { events, matching, proven } = measured
   return {
     exportId,
@@ -201,19 +195,15 @@ function predicateOf(request: BundleRequest, measured: Measured): BundlePredicat
     checkpoint: { size: pin.tree.size, root: pin.tree.root },
     counts: { events, matching, leaves: pin.tree.size },
     proofs: events === 0 ? 'none' : proven.length === events ? 'every event' : 'first and last event',
+    ...(question !== undefined && { answer: { question, rows } }),
   }
 }
 
 const proofOf = ({ stream }: BundleRequest): BundleProof => (stream === undefined ? 'log' : 'stream')
 
 /** What the bundle is complete for: with the tree of streams, the run as a whole, whatever else was asked of it. */
-function partOf({ query, stream }: BundleRequest): EventQuery {
+function partOf({ query, stream }: BundleRequest): BundleQuery {
   return stream === undefined ? completePart(query) : { run: query.run }
-}
-
-function streamText({ head, path }: StreamPath): string {
-  const { events, digest } = head
-  return `${JSON.stringify({ events, digest: digestText(digest), path: path.map(toBase64) })}\n`
 }
 
 async function* leavesOf({
@@ -231,6 +221,13 @@ async function* leavesOf({
     for (const event of page) yield { event, selected: isSelected(event.header, tenant, part) }
   }
 }
+
+/** Every event of the log, for as often as they are asked for, with its body where the bundle holds it. */
+const leavesWithin = (inHand: BundleInHand): LogAgain =>
+  async function* () {
+    for await (const { event, selected } of leavesOf(inHand))
+      yield { header: event.header, data: selected ? event.data : undefined }
+  }
 
 async function* logLines(inHand: BundleInHand): AsyncGenerator<string, void> {
   for await (const { event } of leavesOf(inHand)) yield `${event.texts.header}\n`

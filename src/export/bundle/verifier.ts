@@ -1,9 +1,12 @@
 /** @module `verify.mjs`, which stands by itself in every bundle, with its types: the ledger says what the bundle says of itself. */
 import type { KeyObject } from 'node:crypto'
 import type { CallFacts } from '../../../projections/event-facts.ts'
+import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { Header } from '../../../schemas/header.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
-import type { BundlePredicate, BundleProof } from './statement.ts'
+import type { BundlePredicate, BundleProof, BundleQuery } from './statement.ts'
 
 /** The worst that was found. */
 export type BundleWord = Verdict | 'CONSISTENT, NOT AUTHENTICATED'
@@ -60,7 +63,8 @@ export interface BundleVerdict {
     readonly log: string
     readonly key: string
     readonly size: number
-    readonly query: EventQuery
+    readonly query: BundleQuery
+    readonly answer?: NonNullable<BundlePredicate['answer']>
     /** `signedBy`: only where somebody checked the signature, too. */
     timestamp?: { readonly size: number; readonly time: string; signedBy?: string }
   }
@@ -105,6 +109,30 @@ interface ReportFacts extends Gathered {
   readonly costs: ReadonlyMap<string, string>
 }
 
+/** An event of the log, with its body where the bundle holds it. */
+export interface LoggedEvent {
+  readonly header: Header
+  readonly data: JsonObject | undefined
+}
+
+/** The answer to a question, made from the events of a log alone: all of them in their order, for as many passes as it takes. */
+export interface AuditAnswer {
+  gather(event: LoggedEvent, leaf: number): void
+  /** Whether all events have to be gathered once more. */
+  nextPass(): boolean
+  /** After the last pass, every event once more: the rows that are now known. */
+  rows(event: LoggedEvent, leaf: number): Iterable<JsonObject>
+  /** The rows behind the last event. */
+  rest(): Iterable<JsonObject>
+}
+
+/** The first rows, and how many there are. */
+export interface ListedRows {
+  readonly items: readonly JsonObject[]
+  readonly total: number
+  add(row: JsonObject): void
+}
+
 interface Verifier {
   /** Reads a path, or the bytes of a tar, at once. Throws for what the system says of the path, never for what the bundle holds. */
   readonly verifyBundle: (source: string | Uint8Array, options?: BundleOptions) => BundleVerdict
@@ -126,11 +154,29 @@ interface Verifier {
     isAnswer: (event: LedgerEvent, claim: CallFacts) => boolean,
     maxBytes?: number,
   ) => AnswerCount
-  readonly reportHtml: (facts: ReportFacts, predicate: BundlePredicate) => string
+  readonly reportHtml: (facts: ReportFacts, predicate: BundlePredicate, listed?: ListedRows) => string
+  readonly AuditAnswer: new (question: AnswerQuestion, tenant: string) => AuditAnswer
+  readonly BoundedList: new () => ListedRows
+  /** The queries whose answer follows from the tenant's log. */
+  readonly PROVABLE_QUESTIONS: readonly string[]
+  /** Which events a bundle with the answer holds. */
+  readonly eventsBehind: (question: AnswerQuestion) => BundleQuery
   readonly jwksText: (verifierKey: string) => string
   /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
   readonly PROOFS_MAX: number
 }
 
-export const { verifyBundle, reportLines, readmeText, ReportFacts, AnswerCount, reportHtml, jwksText, PROOFS_MAX } =
-  (await import(new URL('./verify.mjs', import.meta.url).href)) as Verifier
+export const {
+  verifyBundle,
+  reportLines,
+  readmeText,
+  ReportFacts,
+  AnswerCount,
+  reportHtml,
+  jwksText,
+  PROOFS_MAX,
+  AuditAnswer,
+  BoundedList,
+  PROVABLE_QUESTIONS,
+  eventsBehind,
+} = (await import(new URL('./verify.mjs', import.meta.url).href)) as Verifier

@@ -14,7 +14,8 @@
  *   6. proofs, report.html, README.txt and the rest are those that these events make;
  *   7. values.jsonl, where it was requested, holds every large value that these events name, with the digest that they name it by;
  *   8. where a run's key was disclosed to you, the macs;
- *   9. where a checkpoint was time-stamped (RFC 3161), that the token is for that checkpoint's text, and that this log continues it. The
+ *   9. in a bundle of an answer, that each row of answer.jsonl is the one that these events make, in that order, and that they make no other;
+ *  10. where a checkpoint was time-stamped (RFC 3161), that the token is for that checkpoint's text, and that this log continues it. The
  *      signature of the authority is not checked here: openssl does, with the command that is printed.
  * It cannot show that what was recorded is true, nor that all that happened was recorded. Who exported, and when, is the signer's word.
  *
@@ -37,17 +38,22 @@ const PROOFS = { log: 'log.jsonl', stream: 'stream.json' }
 const SUCCESSIONS = 'key-successions.json'
 /** The large values that the events name, on request. */
 const VALUES = 'values.jsonl'
+/** Of an answer to an auditors' question: the question, then its rows. */
+const ANSWER = 'answer.jsonl'
 /** Of a log whose checkpoints are time-stamped: the text that was, the authority's answer, and the proof that the log continues it. */
 const STAMP = { text: 'timestamp.txt', reply: 'timestamp.tsr', proof: 'timestamp.json' }
 const NEEDED = [...SIGNED, ...MANIFESTS]
-const FILES = [...NEEDED, SUCCESSIONS, VALUES, ...Object.values(PROOFS), ...Object.values(STAMP)]
+const FILES = [...NEEDED, SUCCESSIONS, VALUES, ANSWER, ...Object.values(PROOFS), ...Object.values(STAMP)]
 const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
 /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
 export const PROOFS_MAX = 256
 const PREDICATE_TYPES = new Map([
   ['urn:countersign:evidence-bundle:v1', 'log'],
   ['urn:countersign:evidence-bundle:v2', 'stream'],
+  ['urn:countersign:evidence-bundle:v3', 'log'],
 ])
+/** Of a bundle with the answer to a question. */
+const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 const TRAILER_TYPE = 'application/vnd.countersign.export-trailer+json'
@@ -130,7 +136,8 @@ function checkBundle(bundle, options, found, fail) {
   if (hasValues) checkValues(bundle, found, fail)
   else if (found.named > 0) found.notes.push(`${found.named} events name ${NOT_ASKED_FOR}`)
   checkProofs(bundle, { proven, note, checkpoint, manifest, events: found.events }, fail)
-  checkTexts(bundle, { manifest, proof, hasValues, hasStamp, key, facts, maker }, fail)
+  const listed = manifest.answer === undefined ? undefined : checkAnswer(bundle, manifest, found, fail)
+  checkTexts(bundle, { manifest, proof, hasValues, hasStamp, key, facts, maker, listed }, fail)
 }
 
 /**
@@ -468,8 +475,9 @@ function checkManifest(bundle, key, fail) {
   const expected = { _type: STATEMENT_TYPE, subject: subject.map(subjectOf), predicateType, predicate }
   if (JSON.stringify(expected, null, 2) !== body.toString())
     fail('TAMPERED', 'manifest-form', 'the manifest is not written as a bundle writes it')
-  checkSubjects(bundle, { subject, proof }, fail)
-  checkPredicate(predicate, { key, proof }, fail)
+  const isAnswer = predicateType === OF_ANSWER
+  checkSubjects(bundle, { subject, proof, isAnswer }, fail)
+  checkPredicate(predicate, { key, proof, isAnswer }, fail)
   const isNamed = (file) => subject.some(({ name }) => name === file)
   const hasStamp = Object.values(STAMP).some(isNamed)
   return { manifest: predicate, proof, hasValues: isNamed(VALUES), hasStamp }
@@ -478,10 +486,11 @@ function checkManifest(bundle, key, fail) {
 const subjectOf = ({ name, digest }) => ({ name, digest: { sha256: digest.sha256 } })
 
 /** Each file is named, once, by its digest; and nothing is named that is not there. */
-function checkSubjects(bundle, { subject, proof }, fail) {
-  const needed = [...NEEDED, PROOFS[proof]]
-  if (!bundle.files.has(PROOFS[proof])) fail('INCOMPLETE', 'file-missing', `${PROOFS[proof]} is missing`)
-  for (const file of Object.values(PROOFS))
+function checkSubjects(bundle, { subject, proof, isAnswer }, fail) {
+  const own = [PROOFS[proof], ...(isAnswer ? [ANSWER] : [])]
+  const needed = [...NEEDED, ...own]
+  for (const file of own) if (!bundle.files.has(file)) fail('INCOMPLETE', 'file-missing', `${file} is missing`)
+  for (const file of [...Object.values(PROOFS), ANSWER])
     if (!needed.includes(file) && bundle.files.has(file))
       fail('TAMPERED', 'foreign-file', `${file} does not belong in a bundle of this kind`)
   const digests = new Map(subject.map(({ name, digest }) => [name, digest.sha256]))
@@ -520,6 +529,8 @@ const maybe = (is) => Object.assign((value) => is(value), { optional: true })
 const QUERY = { run: maybe(isText), types: maybe(isList), since: maybe(isTime), until: maybe(isTime) }
 for (const name of ['actor', 'principal', 'agent', 'tool', 'call', 'approval', 'provider', 'model', 'kid'])
   QUERY[name] = maybe(isText)
+/** Of an answer: what its rows follow from, `also` whatever else. */
+const BEHIND = { ...QUERY, also: maybe(isList) }
 
 const PREDICATE = {
   exportId: isText,
@@ -535,22 +546,31 @@ const PREDICATE = {
   counts: isOf({ events: isCount, matching: isCount, leaves: isCount }),
   proofs: isText,
 }
+const ANSWER_PREDICATE = {
+  ...PREDICATE,
+  query: isOf(BEHIND),
+  complete: isOf(BEHIND),
+  answer: isOf({ question: (question) => isQuestion(question), rows: isCount }),
+}
 
 /** The same text for the same members, in whatever order. */
 const sorted = (object) => JSON.stringify(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** The manifest may say only what is known here, and of what must be in the bundle only what follows from the query. */
-function checkPredicate(predicate, { key: { name }, proof }, fail) {
-  for (const [member, is] of Object.entries(PREDICATE))
+function checkPredicate(predicate, { key: { name }, proof, isAnswer }, fail) {
+  const form = isAnswer ? ANSWER_PREDICATE : PREDICATE
+  for (const [member, is] of Object.entries(form))
     if (!isOf({ [member]: is })({ [member]: predicate[member] }))
       throw new Stop('TAMPERED', 'manifest-form', `the manifest's ${member} is nothing that a bundle can prove`)
-  if (!isOf(PREDICATE)(predicate))
+  if (!isOf(form)(predicate))
     throw new Stop('TAMPERED', 'manifest-form', 'the manifest says more than a bundle can prove')
-  const { origin, query, complete } = predicate
+  const { origin, query, complete, answer } = predicate
   if (origin !== name)
     fail('TAMPERED', 'other-log', `the manifest is about the log ${shown(origin)}, the key is of ${name}`)
   if (proof === 'stream' && query.run === undefined)
     throw new Stop('TAMPERED', 'manifest-form', 'the manifest is about one run and names none')
+  if (isAnswer && sorted(query) !== sorted(eventsBehind(answer.question)))
+    fail('TAMPERED', 'other-scope', 'the manifest asks for other events than the answer to its question follows from')
   if (sorted(complete) !== sorted(proof === 'stream' ? { run: query.run } : completePart(query)))
     fail('TAMPERED', 'other-scope', 'the manifest claims to be complete for less, or other, than its query asks for')
 }
@@ -902,16 +922,18 @@ const place = ({ stream, revision, type }) => `${shown(stream)} @ ${Number(revis
  * The part of a query that headers answer, and so what the bundle must hold. An outcome is of the agent and the tool that its call's claim
  * names: where they are asked for, all events of the run, or of the tenant, must be there.
  */
-export function completePart({ run, types, actor, principal, kid, since, until, agent, tool }) {
-  const part = agent === undefined && tool === undefined ? { run, types, actor, principal, kid, since, until } : { run }
+export function completePart({ run, types, actor, principal, kid, since, until, also, agent, tool }) {
+  const part =
+    agent === undefined && tool === undefined ? { run, types, actor, principal, kid, since, until, also } : { run }
   return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined))
 }
 
-/** Whether a header fits a query, as far as headers answer it. */
-function isSelected(header, tenant, { run, types, actor, principal, kid, since, until }) {
+/** Whether a header fits a query, as far as headers answer it; types in `also` need fit the run alone. */
+function isSelected(header, tenant, { run, types, actor, principal, kid, since, until, also }) {
   const wanted = (asked, is) => asked === undefined || asked === is
+  if (!wanted(run === undefined ? undefined : `run-${tenant}.${run}`, header.stream)) return false
+  if (also?.includes(header.type)) return true
   return (
-    wanted(run === undefined ? undefined : `run-${tenant}.${run}`, header.stream) &&
     (types === undefined || types.includes(header.type)) &&
     wanted(actor, header.actor) &&
     wanted(principal, header.principal ?? header.actor) &&
@@ -1228,13 +1250,13 @@ function includes({ index, size, leaf, path, root }) {
   return last === 0 && hash.equals(root)
 }
 
-function checkTexts(bundle, { manifest, proof, hasValues, hasStamp, key, facts, maker }, fail) {
+function checkTexts(bundle, { manifest, proof, hasValues, hasStamp, key, facts, maker, listed }, fail) {
   const compare = (name, text, why) => {
     if (textOf(bundle, name) !== text) fail('TAMPERED', 'other-text', `${name} is not ${why}`)
   }
   compare('README.txt', readmeText(manifest, proof, hasValues, hasStamp), 'the one that this manifest makes')
   compare('jwks.json', jwksText(key), 'the key of the log')
-  compare('report.html', reportHtml(facts, manifest), 'the one that these events make')
+  compare('report.html', reportHtml(facts, manifest, listed), 'the one that these events make')
   if (maker !== ownDigest() && !EARLIER_VERIFIERS.includes(maker))
     fail('UNVERIFIABLE', 'foreign-verifier', FOREIGN_VERIFIER)
 }
@@ -1257,7 +1279,7 @@ export function jwksText(key) {
 
 /** README.txt: what is in a bundle, and how to check it. Its bytes are part of the format. */
 export function readmeText(
-  { origin, tenant, query, complete, checkpoint, counts, proofs, time },
+  { origin, tenant, query, complete, checkpoint, counts, proofs, time, answer },
   proof,
   hasValues = false,
   hasStamp = false,
@@ -1269,7 +1291,12 @@ export function readmeText(
   return `Evidence bundle of a Countersign ledger, ${time}
 
 Log ${origin}, tenant ${tenant}, ${checkpoint.size} events, root ${checkpoint.root}
-Query ${JSON.stringify(query)}
+${
+  answer === undefined
+    ? ''
+    : `Answer to ${JSON.stringify(answer.question)}: ${answer.rows} rows, which follow from the events of this query:
+`
+}Query ${JSON.stringify(query)}
 Complete for ${JSON.stringify(complete)}: ${counts.events} events, ${counts.matching} of them answer the query.${rest}
 
 To check it, with Node 18 or newer and nothing else:
@@ -1280,7 +1307,7 @@ Get the key, and best verify.mjs too, from another hand than the one that gave y
 the key. A checkpoint that you kept from before shows that the history up to it was not written anew since.
 
   report.html         the same to read: who, what, when, verdicts, open points
-  events.jsonl        the events, one a line: sealed header, salt, body; the last line counts them
+${answer === undefined ? '' : ANSWER_TEXT}  events.jsonl        the events, one a line: sealed header, salt, body; the last line counts them
 ${PROOF_TEXTS[proof]}
   checkpoint          size and root of the log, a signed note (C2SP tlog-checkpoint), with the cosignatures of witnesses
   proofs/             for ${proofs}: a proof file of its own (C2SP tlog-proof), for other tools; ${PROOFS[proof]} proves every event
@@ -1291,6 +1318,9 @@ ${hasValues ? VALUES_TEXT : ''}${hasStamp ? STAMP_TEXT : ''}  manifest.json     
 None of this shows that what was recorded is true, nor that everything that happened was recorded.
 `
 }
+
+const ANSWER_TEXT = `  answer.jsonl        the question, then its rows, one a line: verify.mjs makes each of them again from the events
+`
 
 const STAMP_TEXT = `  timestamp.tsr       a time-stamping authority's answer (RFC 3161): the checkpoint in timestamp.txt existed by then; timestamp.json shows that
                       the log continues it. openssl ts -verify -data timestamp.txt -in timestamp.tsr -CAfile AUTHORITY.pem
@@ -1360,6 +1390,11 @@ export class NameTable {
     for (const at of liveSlots(this.#words)) yield numbersAt(this.#words, at)
   }
 
+  /** Whether no name has had to wait so far. */
+  get isWhole() {
+    return this.#from === 0 && this.#to === HASHES
+  }
+
   /** Forgets all names; answers whether some have had to wait: the next pass holds those, and no other. */
   nextPass() {
     const isMore = this.#to < HASHES
@@ -1425,7 +1460,7 @@ const numbersAt = (words, at) => [words[at + 4], words[at + 5]]
 /** Longer lists end in a count of the rest. */
 const LISTED_MAX = 200
 
-class BoundedList {
+export class BoundedList {
   items = []
   total = 0
 
@@ -1669,14 +1704,15 @@ function nanoOf(amount) {
 }
 
 /** One page: no script, no outside asset, and every text from the record shown as text. Its bytes are part of the format. */
-export function reportHtml(facts, predicate) {
-  const { query, tenant, counts, checkpoint, exportedBy, time } = predicate
+export function reportHtml(facts, predicate, listed) {
+  const { query, tenant, counts, checkpoint, exportedBy, time, answer } = predicate
   const subject = query.run === undefined ? `tenant ${tenant}` : `run ${query.run} of ${tenant}`
   const { principal } = exportedBy
   return page(`Evidence: ${subject}`, [
     section('What this is', [
       table([
         ['Subject', subject],
+        ...(answer === undefined ? [] : [['Question', JSON.stringify(answer.question)]]),
         ['Query', JSON.stringify(query)],
         ['Events in this bundle', `${counts.events}, of which ${counts.matching} answer the query`],
         ['Period', facts.first === undefined ? 'none' : `${facts.first} to ${facts.last}`],
@@ -1685,6 +1721,7 @@ export function reportHtml(facts, predicate) {
         ['Times', 'UTC, by the clock of the ledger'],
       ]),
     ]),
+    ...(answer === undefined ? [] : [section('The answer', answerParts(answer, listed))]),
     section('Who', [
       heading('Actors'),
       counted(facts.actors),
@@ -1711,6 +1748,35 @@ export function reportHtml(facts, predicate) {
       LIMITS.map((text) => `<p>${escaped(text)}</p>`),
     ),
   ])
+}
+
+/** Members of a row that say what it is; the whole rows are in answer.jsonl. */
+const NOT_IN_TABLE = ['kid', 'digest', 'detail', 'firstRevision', 'by', 'seed']
+
+function answerParts({ rows: count, question }, { items, total }) {
+  const names = [...new Set(items.flatMap((row) => Object.keys(row).filter((name) => row[name] !== undefined)))]
+  const heads = names.filter((name) => !NOT_IN_TABLE.includes(name))
+  const cell = (value) => (typeof value === 'string' ? value : JSON.stringify(value ?? '')).slice(0, SUMMARY_MAX_CHARS)
+  const cells = items.map((row) => heads.map((name) => (row[name] === undefined ? '' : cell(row[name]))))
+  const rest = total > items.length ? `<p>And ${total - items.length} more, in ${ANSWER}.</p>` : ''
+  return [`<p>${escaped(`${count} rows. ${provenOf(question)}`)}</p>`, table(cells, heads) + rest]
+}
+
+/** What a bundle shows of its answer, and what not. */
+function provenOf({ query }) {
+  const shows =
+    'Each row follows from the events of this bundle, and no other row does. That no event is missing on which a row depends, the headers of the whole log show, up to the checkpoint.'
+  const more = NOT_PROVEN[query]
+  return more === undefined ? shows : `${shows} ${more}`
+}
+
+const TILL_NOW = 'Open means: with no end on record up to the checkpoint.'
+const NOT_PROVEN = {
+  ...{ 'open-calls': TILL_NOW, 'open-reservations': TILL_NOW, 'open-compensations': TILL_NOW, 'open-runs': TILL_NOW },
+  access: 'It does not show that nothing was read past the ledger, as from a copy of its store.',
+  verifications: 'It does not show that nobody verified elsewhere: that is not on record.',
+  sample: 'It does not show who chose the seed: hold it against the root of a checkpoint of before.',
+  'clock-regressions': 'It does not show that any clock was right.',
 }
 
 const LIMITS = [
@@ -1827,6 +1893,745 @@ function keysOf({ stream, keys }) {
   return (header) => (header.stream === stream ? (secrets.get(header.kid) ?? null) : undefined)
 }
 
+// 10. The answer to an auditors' question: every row is made again from the events, and nothing else is a row.
+
+const CLAIM = 'ToolCallClaimed'
+/** Types that name a call by its id alone: by whom and with what tool it was made, its claim says. */
+const OF_CALLS = [
+  ...['ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'],
+  ...['ResultNotRecorded', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ChildRunStarted'],
+  ...['BudgetReserved', 'UsageRecorded'],
+]
+const REJECTED = 'EnvelopeRejected'
+const REWOUND = 'RunRewound'
+const UNDONE_NOT = ['CompensationFailed', 'CompensationInDoubt']
+const UNDOINGS = [...UNDONE_NOT, 'CompensationSucceeded']
+const RESOLVED = 'ToolCallResolved'
+const ENDS = { RunCompleted: 'completed', RunFailed: 'failed', RunCompensated: 'compensated' }
+
+/** What an event says of what it records, by its type, or by a member of its body. */
+const SAYS = {
+  ...{ EnvelopeAccepted: 'accepted', BranchOffered: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' },
+  ...{ RequestRefused: 'refused', BudgetExceeded: 'refused', ApprovalGranted: 'granted', ApprovalDenied: 'denied' },
+  ...{ ApprovalWithdrawn: 'denied', ApprovalExpired: 'expired', ReservationExpired: 'expired' },
+  ...{ ToolCallClaimed: 'claimed', ToolCallSucceeded: 'succeeded', ToolCallFailed: 'failed' },
+  ...{ ToolCallInDoubt: 'in-doubt', CompensationInDoubt: 'in-doubt', CompensationSucceeded: 'compensated' },
+  ...{ CompensationFailed: 'compensation-failed', RunCompleted: 'completed', RunFailed: 'run-failed' },
+  BranchReceived: ({ status }) => (['failed', 'refused'].includes(status) ? status : undefined),
+  ToolCallResolved: ({ outcome }) => (RESOLUTIONS.includes(outcome) ? outcome : undefined),
+  RunCompensated: ({ status }) => (ROLLBACKS.includes(status) ? 'run-compensated' : undefined),
+  UsageRecorded: ({ overshoot }) => (overshoot === undefined ? undefined : 'overshoot'),
+}
+const RESOLUTIONS = ['executed', 'not-executed', 'compensated']
+const ROLLBACKS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT']
+const CODED = ['IntegrityFaultFound', 'RequestRefused']
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const onlyText = (value) => (typeof value === 'string' ? value : undefined)
+/** A member's own text, or within an object of that name the member named as the fact. */
+const factIn = (value, fact) => onlyText(isObject(value) ? value[fact] : value)
+
+/** What can be asked of an event; `claim` is what its call's claim says. */
+function factsOf({ header, data }, claim = {}) {
+  const { type, time, actor, kid } = header
+  const says = Object.hasOwn(SAYS, type) ? SAYS[type] : undefined
+  return {
+    ...{ run: runOf(header.stream), type, time, actor, kid, principal: header.principal ?? actor },
+    agent: factIn(data.agent, 'agent') ?? claim.agent,
+    tool: factIn(data.tool, 'tool') ?? claim.tool,
+    call: factIn(data.callId, 'call'),
+    approval: factIn(data.approvalId, 'approval'),
+    reservation: factIn(data.reservationId, 'reservation'),
+    compensates: factIn(data.compensates, 'compensates'),
+    provider: factIn(data.provider, 'provider') ?? factIn(data.usage, 'provider'),
+    model: factIn(data.model, 'model') ?? factIn(data.usage, 'model'),
+    verdict: typeof says === 'function' ? says(data) : says,
+    rules: rulesIn(type, data).map((rule) => rule.replaceAll('\n', ' ')),
+  }
+}
+
+function rulesIn(type, { code, findings }) {
+  if (type === 'BudgetExceeded') return ['budget-exceeded']
+  if (CODED.includes(type)) return [onlyText(code) ?? '']
+  return Array.isArray(findings)
+    ? [...new Set(findings.flatMap((each) => (isObject(each) ? (onlyText(each.rule) ?? []) : [])))]
+    : []
+}
+
+/** Members of a filter that are compared as they are. */
+const COMPARED = 'run actor principal kid agent tool call approval provider model verdict'.split(' ')
+
+/** Whether an event fits a filter, but for its words. */
+function fitsFilter(facts, filter) {
+  const { types, rule, since, until } = filter
+  return (
+    COMPARED.every((name) => filter[name] === undefined || filter[name] === facts[name]) &&
+    (types === undefined || types.includes(facts.type)) &&
+    (rule === undefined || facts.rules.includes(rule)) &&
+    (since === undefined || facts.time >= since) &&
+    (until === undefined || facts.time < until)
+  )
+}
+
+/** An event as an answer lists it. */
+function listedRow({ header, data }, leaf, facts) {
+  const { run, type, time, actor, kid, principal: _, ...said } = facts
+  const { stream, revision, id, principal, via, clock } = header
+  return {
+    ...{ leaf, run, revision, type, time, actor, kid, ...said },
+    ...(run === undefined && { stream }),
+    ...{ event: id, principal, via, clock, digest: hexDigest(leafHash(JSON.stringify(header))) },
+    detail: detailOf(data),
+  }
+}
+
+const DETAIL_MAX_CHARS = 512
+/** What agents and tools wrote stands in events.jsonl. */
+const CONTENT = [
+  ...['payload', 'args', 'result', 'input', 'output', 'context', 'restored', 'manifest', 'policy', 'evidence'],
+  ...['note', 'signature', 'entries', 'snapshot'],
+]
+
+function detailOf(data) {
+  const shownOf = ([name, value]) => {
+    if (name === 'v') return []
+    if (Array.isArray(value) && value.some(isObject)) return [[name, value.length]]
+    return !CONTENT.includes(name) && JSON.stringify(value).length <= DETAIL_MAX_CHARS ? [[name, value]] : []
+  }
+  return Object.fromEntries(Object.entries(data).flatMap(shownOf))
+}
+
+/** What claims say of calls, in a bounded number of bytes: names of agents and tools are few, and stand for themselves by number. */
+class Claims {
+  #calls = new NameTable(64 * MIB)
+  #names = ['']
+  #numbers = new Map()
+
+  take({ header, data }) {
+    if (header.type !== CLAIM || onlyText(data.callId) === undefined) return
+    const number = (name) => (name === undefined ? 0 : this.#numberOf(name))
+    const [agent, tool] = [number(factIn(data.agent, 'agent')), number(factIn(data.tool, 'tool'))]
+    this.#calls.set(callName(header, data), agent + 1, tool)
+    if (!this.#calls.isWhole || this.#names.length > CLAIM_NAMES_MAX) throw new Stop('UNVERIFIABLE', 'too-large', LARGE)
+  }
+
+  of({ header, data }) {
+    if (header.type === CLAIM || onlyText(data.callId) === undefined) return {}
+    const [agent, tool] = this.#calls.get(callName(header, data)) ?? [1, 0]
+    return { agent: this.#names[agent - 1] || undefined, tool: this.#names[tool] || undefined }
+  }
+
+  #numberOf(name) {
+    const known = this.#numbers.get(name)
+    if (known !== undefined) return known
+    this.#numbers.set(name, this.#names.push(name) - 1)
+    return this.#names.length - 1
+  }
+}
+
+const CLAIM_NAMES_MAX = 100_000
+const LARGE =
+  'the answer leans on more calls than can be remembered at once: ask of one run, or for types that name no call'
+const callName = ({ stream }, { callId }) => `${callId} ${stream}`
+
+/** Rows that are events, each by itself. */
+class EventRows {
+  #filter
+  #phrases
+  #claims = new Claims()
+  #isClocked
+  #hasRewind
+  /** Rows behind one whose next event of its run has not come yet. */
+  #waiting = []
+
+  constructor({ filter }, { fixed = {}, clocked = false, rewinds = false }) {
+    const { text, ...rest } = filter
+    this.#filter = { ...rest, ...fixed }
+    this.#phrases = text === undefined ? undefined : phrasesOf(text)
+    this.#isClocked = clocked
+    this.#hasRewind = rewinds
+  }
+
+  rows(event, leaf) {
+    this.#settle(event)
+    if (event.data !== undefined) {
+      this.#claims.take(event)
+      const facts = factsOf(event, this.#claims.of(event))
+      if (this.#isAnswer(event, facts)) this.#waiting.push(this.#rowOf(event, leaf, facts))
+    }
+    const ready = this.#waiting.findIndex(({ next }) => next !== undefined)
+    return this.#waiting.splice(0, ready < 0 ? this.#waiting.length : ready).map(({ row }) => row)
+  }
+
+  rest() {
+    return this.#waiting.map(({ row }) => row)
+  }
+
+  #isAnswer({ header, data }, facts) {
+    if (!fitsFilter(facts, this.#filter) || (this.#isClocked && header.clock === undefined)) return false
+    return this.#phrases === undefined || (isSearched(header) && hasPhrases(this.#phrases, data))
+  }
+
+  #rowOf(event, leaf, facts) {
+    const row = listedRow(event, leaf, facts)
+    if (!this.#hasRewind) return { row }
+    const { stream, revision, type } = event.header
+    return { row: { ...row, rewind: null }, ...(type === REJECTED && { next: { stream, revision: revision + 1 } }) }
+  }
+
+  /** What the run's event after a rejection is: it stands right behind, or, where stores interleave, a little later. */
+  #settle({ header, data }) {
+    const { stream, revision, type, id } = header
+    const rejected = this.#waiting.find(({ next }) => next?.stream === stream && next.revision === revision)
+    if (rejected === undefined) return
+    rejected.next = undefined
+    if (type !== REWOUND || data === undefined) return
+    const { fromStep = 0, toStep = 0, snapshot = 0 } = data
+    rejected.row.rewind = { revision, event: id, fromStep, toStep, snapshot }
+  }
+}
+
+/** Rows that are events which nothing ended: known once all events were taken, in passes of bounded memory. */
+class OpenRows {
+  #kind
+  #filter
+  #claims = new Claims()
+  #gathering = new Claims()
+  #table = new NameTable(16 * MIB)
+  /** Leaf of what is open; whether its end is in doubt. */
+  #open = new Map()
+
+  constructor({ filter }, kind) {
+    this.#kind = kind
+    this.#filter = filter
+  }
+
+  gather(event, leaf) {
+    const { header, data } = event
+    if (data === undefined) return
+    const { begins, ends, doubts, member } = this.#kind
+    this.#gathering.take(event)
+    const name = `${data[member]} ${header.stream}`
+    if (header.type === begins) {
+      const fits = fitsFilter(factsOf(event, this.#gathering.of(event)), this.#filter)
+      this.#table.set(name, leaf + 1, fits ? 1 : 0)
+    } else if (ends.includes(header.type)) this.#table.set(name, 0, 0)
+    else if (doubts.includes(header.type)) {
+      const [begun, flags] = this.#table.get(name) ?? [0, 0]
+      if (begun !== 0) this.#table.set(name, begun, flags % 2 === 1 ? 3 : 2)
+    }
+  }
+
+  nextPass() {
+    for (const [begun, flags] of this.#table.entries()) if (flags % 2 === 1) this.#open.set(begun - 1, flags === 3)
+    this.#gathering = new Claims()
+    return this.#table.nextPass()
+  }
+
+  rows(event, leaf) {
+    if (event.data === undefined) return []
+    this.#claims.take(event)
+    const isDoubted = this.#open.get(leaf)
+    if (isDoubted === undefined) return []
+    const status = this.#kind.words[isDoubted ? 1 : 0]
+    return [{ ...listedRow(event, leaf, factsOf(event, this.#claims.of(event))), status }]
+  }
+
+  rest() {
+    return []
+  }
+}
+
+/** Compensations that failed or are in doubt, and that no later one of the same call, and nobody's word on it, has settled. */
+class UndoneRows {
+  #filter
+  #claims = new Claims()
+  #gathering = new Claims()
+  /** Leaf of the last one, by the call that was to be undone and by the call that was to undo it: open is what both have. */
+  #byUndone = new NameTable(16 * MIB)
+  #byCall = new NameTable(16 * MIB)
+  #found = { undone: new Set(), call: new Set() }
+
+  constructor({ filter }) {
+    this.#filter = filter
+  }
+
+  gather(event, leaf) {
+    const { header, data } = event
+    if (data === undefined) return
+    this.#gathering.take(event)
+    const named = (id) => `${id} ${header.stream}`
+    if (UNDOINGS.includes(header.type)) {
+      const isOpen = UNDONE_NOT.includes(header.type)
+      const fits = isOpen && fitsFilter(factsOf(event, this.#gathering.of(event)), this.#filter)
+      this.#byUndone.set(named(data.compensates), isOpen ? leaf + 1 : 0, fits ? 1 : 0)
+      this.#byCall.set(named(data.callId), isOpen ? leaf + 1 : 0, fits ? 1 : 0)
+    } else if (header.type === RESOLVED) {
+      this.#byUndone.set(named(data.callId), 0, 0)
+      this.#byCall.set(named(data.callId), 0, 0)
+    }
+  }
+
+  nextPass() {
+    const { undone, call } = this.#found
+    for (const [leaf, fits] of this.#byUndone.entries()) if (fits === 1) undone.add(leaf - 1)
+    for (const [leaf, fits] of this.#byCall.entries()) if (fits === 1) call.add(leaf - 1)
+    this.#gathering = new Claims()
+    const unfinished = [this.#byUndone.nextPass(), this.#byCall.nextPass()]
+    return unfinished.includes(true)
+  }
+
+  rows(event, leaf) {
+    if (event.data === undefined) return []
+    this.#claims.take(event)
+    const isOpen = this.#found.undone.has(leaf) && this.#found.call.has(leaf)
+    return isOpen ? [listedRow(event, leaf, factsOf(event, this.#claims.of(event)))] : []
+  }
+
+  rest() {
+    return []
+  }
+}
+
+const byBytes = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** Rows that are runs: headers say all of it. */
+class RunRows {
+  #question
+  #kind
+  #runs = new Map()
+
+  constructor(question, kind) {
+    this.#question = question
+    this.#kind = kind
+  }
+
+  gather({ header: { stream, type, time, revision } }) {
+    const name = runOf(stream)
+    const { run, since, until } = this.#question.filter
+    if (name === undefined || (run !== undefined && name !== run)) return
+    const isWithin = (since === undefined || time >= since) && (until === undefined || time < until)
+    if (revision === 0 && isWithin) this.#runs.set(name, { started: time, last: time, events: 0, rejections: 0 })
+    const found = this.#runs.get(name)
+    if (found === undefined) return
+    if (this.#runs.size > RUNS_MAX) throw new Stop('UNVERIFIABLE', 'too-large', TOO_MANY_RUNS)
+    if (time > found.last) found.last = time
+    found.events += 1
+    found.lastRevision = revision
+    if (type === REJECTED) found.rejections += 1
+    if (Object.hasOwn(ENDS, type)) found.end = ENDS[type]
+  }
+
+  nextPass() {
+    return false
+  }
+
+  rows() {
+    return []
+  }
+
+  *rest() {
+    const { seed } = this.#question
+    const names = [...this.#runs.keys()].filter((run) => !this.#kind.isOpen || this.#runs.get(run).end === undefined)
+    const sorted =
+      seed === undefined
+        ? names.sort(byBytes).map((run) => [run])
+        : names.map((run) => [run, sampleRank(seed, run)]).sort(([, a], [, b]) => (a < b ? -1 : 1))
+    for (const [run, rank] of sorted) {
+      const { started, last, events, lastRevision, end = 'open', rejections } = this.#runs.get(run)
+      const count = { events, firstRevision: 0, lastRevision, missingCount: lastRevision + 1 - events, missing: [] }
+      yield { run, started, last, ...count, status: end, rejections, ...(rank && { rank, seed }) }
+    }
+  }
+}
+
+const RUNS_MAX = 200_000
+const TOO_MANY_RUNS = `a bundle answers for at most ${RUNS_MAX} runs: narrow the question with since and until`
+const sampleRank = (seed, run) => sha256(`countersign/sample/v1\n${seed}\n${run}`).toString('hex')
+
+/** Rows that are reads and exports, as the ledger's own events list them. */
+class AccessRows {
+  #filter
+  #isVerdicts
+
+  constructor({ filter }, { verdicts = false }) {
+    this.#filter = filter
+    this.#isVerdicts = verdicts
+  }
+
+  rows({ header, data }, leaf) {
+    if (data === undefined) return []
+    const { actor, run } = this.#filter
+    const { id, type, time, principal } = header
+    const { v: _, ...rest } = data
+    const read = {
+      at: time,
+      actor: header.actor,
+      ...(principal !== undefined && { principal }),
+      query: 'export',
+      ...rest,
+    }
+    return (type === 'AccessRecorded' && Array.isArray(data.entries) ? data.entries : [read])
+      .filter((each) => actor === undefined || each.actor === actor)
+      .filter((each) => run === undefined || each.run === run)
+      .filter((each) => !this.#isVerdicts || each.verdict !== undefined)
+      .map((each) => ({ ...each, leaf, event: id, type }))
+  }
+
+  rest() {
+    return []
+  }
+}
+
+/** Rows that are sums of what the events of runs were charged with. */
+class SpendRows {
+  #question
+  #tenant
+  #states = new Map()
+  #sums = new Map()
+
+  constructor(question, _, tenant) {
+    this.#question = question
+    this.#tenant = tenant
+  }
+
+  gather(event) {
+    if (event.data === undefined || runOf(event.header.stream) === undefined) return
+    const { stream } = event.header
+    const state = this.#states.get(stream) ?? { currency: undefined, callers: new Set(), held: new Map() }
+    this.#states.set(stream, state)
+    for (const charge of chargesOf(state, event)) this.#add(event, charge, state.currency)
+    if (Math.max(this.#states.size, this.#sums.size) > RUNS_MAX || state.held.size + state.callers.size > HELD_MAX)
+      throw new Stop('UNVERIFIABLE', 'too-large', TOO_MANY_RUNS)
+  }
+
+  nextPass() {
+    return false
+  }
+
+  rows() {
+    return []
+  }
+
+  *rest() {
+    const { by = 'run' } = this.#question
+    const order = (a, b) => byBytes(a.key, b.key) || byBytes(a.currency, b.currency)
+    for (const { key, tokens, cost, currency } of [...this.#sums.values()].sort(order))
+      yield { key, by, tokens, cost, currency: currency === '' ? null : currency }
+  }
+
+  #add(event, { agent, tokens, cost, provider, model }, currency = '') {
+    const { run, since, until, actor, principal, ...said } = this.#question.filter
+    const facts = { ...factsOf(event), agent, provider, model }
+    if (!fitsFilter(facts, { run, since, until, actor, principal, ...said })) return
+    const { time } = event.header
+    const tenant = this.#tenant
+    const keys = { run: facts.run, agent, model: model ?? '', day: time.slice(0, 10), month: time.slice(0, 7), tenant }
+    const key = keys[this.#question.by ?? 'run']
+    const name = JSON.stringify([key, currency])
+    const sum = this.#sums.get(name) ?? { key, currency, tokens: 0, cost: '0' }
+    this.#sums.set(name, { ...sum, tokens: sum.tokens + tokens, cost: addMoney(sum.cost, cost) })
+  }
+}
+
+/** Reservations of one run that are not settled, and agents with a model call since their last envelope. */
+const HELD_MAX = 100_000
+const negative = (amount) => (amount.startsWith('-') ? amount.slice(1) : nanoOf(amount) === 0n ? '0' : `-${amount}`)
+
+/** What an event adds to the bill of its run; an estimate for an expired reservation is taken back when it is settled after all. */
+function chargesOf(state, { header: { type }, data }) {
+  const { agent = '', tokens, reservationId, usage = {} } = data
+  const noteCurrency = (currency) => {
+    state.currency ??= currency
+  }
+  const held = state.held.get(reservationId)
+  switch (type) {
+    case 'RunStarted':
+      noteCurrency(data.budget?.cost?.currency)
+      return []
+    case 'EnvelopeAccepted':
+    case REJECTED:
+      return envelopeCharge(state, data)
+    case 'BranchOffered':
+    case 'BranchReceived':
+      return data.report === undefined ? [] : envelopeCharge(state, data)
+    case CLAIM:
+      if (data.phase === 'model') state.callers.add(agent)
+      return []
+    case 'BudgetReserved':
+      noteCurrency(data.currency)
+      state.held.set(reservationId, { agent, tokens, cost: data.cost, provider: data.provider, model: data.model })
+      return []
+    case 'BudgetReleased':
+      if (held?.isExpired === undefined) state.held.delete(reservationId)
+      return []
+    case 'ReservationExpired':
+      if (held === undefined || held.isExpired) return []
+      held.isExpired = true
+      return [held]
+    case 'UsageRecorded': {
+      noteCurrency(usage.currency)
+      if (reservationId !== undefined) state.held.delete(reservationId)
+      const { provider = held?.provider, model = held?.model } = usage
+      const charge = { agent, tokens: usage.tokens, cost: usage.cost ?? '0', provider, model }
+      return held?.isExpired ? [{ ...held, tokens: -held.tokens, cost: negative(held.cost) }, charge] : [charge]
+    }
+    default:
+      return []
+  }
+}
+
+function envelopeCharge(state, { agent, tokens }) {
+  const isCharged = state.callers.has(agent) || state.callers.has('')
+  state.callers.delete(agent)
+  state.callers.delete('')
+  return tokens === undefined || tokens === 0 || isCharged ? [] : [{ agent, tokens, cost: '0' }]
+}
+
+// Words: lower case, without accents and other forms of a character; those that stand together stand in one text.
+
+const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
+const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}])+`, 'gu')
+const IDENTIFIER = /^(?:sha256:[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
+const wordsOf = (text) =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .match(WORD) ?? []
+/** Bodies of the ledger's own events are not searched, nor is what a snapshot repeats. */
+const isSearched = ({ stream, type }) => runOf(stream) !== undefined && type !== 'SnapshotTaken'
+
+function phrasesOf(text) {
+  const parts = [...text.matchAll(/"([^"]*)"?|[^\s"]+/g)].map(([whole, quoted]) => wordsOf(quoted ?? whole))
+  return parts.filter((words) => words.length > 0)
+}
+
+function hasPhrases(phrases, data) {
+  const texts = textsOf(data, true).map((text) => ` ${wordsOf(text).join(' ')} `)
+  return phrases.every((words) => texts.some((text) => text.includes(` ${words.join(' ')} `)))
+}
+
+function textsOf(value, isBody = false) {
+  if (typeof value === 'number') return [String(value)]
+  if (typeof value === 'string') return IDENTIFIER.test(value) ? [] : [value]
+  if (Array.isArray(value)) return value.flatMap((each) => textsOf(each))
+  if (!isObject(value)) return []
+  const isRead = ([name]) => name !== '$sealed' && name !== 'signature' && !(isBody && name === 'snapshot')
+  return Object.entries(value)
+    .filter(isRead)
+    .flatMap(([, each]) => textsOf(each))
+}
+
+const [BY_RUN, BY_TYPE, BY_WHO, BY_CALL] = [
+  ['run'],
+  ['types'],
+  ['actor', 'principal', 'agent'],
+  ['tool', 'call', 'approval'],
+]
+const [BY_MODEL, BY_TIME] = [
+  ['provider', 'model'],
+  ['since', 'until'],
+]
+const EVERY = [...BY_RUN, ...BY_TYPE, ...BY_WHO, ...BY_CALL, 'rule', 'verdict', ...BY_MODEL, 'kid', ...BY_TIME, 'text']
+const RESERVED = [CLAIM, 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired']
+const CHARGING = ['RunStarted', 'EnvelopeAccepted', REJECTED, 'BranchOffered', 'BranchReceived', ...RESERVED]
+const CALL_ENDS = ['ToolCallSucceeded', 'ToolCallFailed', RESOLVED, 'CompensationSucceeded', 'CompensationFailed']
+const OPEN_CALLS = {
+  ...{ begins: CLAIM, member: 'callId', words: ['claimed', 'in-doubt'] },
+  ...{ ends: CALL_ENDS, doubts: ['ToolCallInDoubt', 'CompensationInDoubt'] },
+}
+const OPEN_RESERVATIONS = {
+  ...{ begins: 'BudgetReserved', member: 'reservationId', words: ['open', 'expired'] },
+  ...{ ends: ['UsageRecorded', 'BudgetReleased'], doubts: ['ReservationExpired'] },
+}
+
+/**
+ * The questions whose answer follows from a tenant's log: the filters each takes, the events that its rows are made of (`of`; absent: by the
+ * filter), and how.
+ */
+const QUESTIONS = {
+  events: { takes: EVERY, Rows: EventRows },
+  search: { takes: EVERY, needs: 'text', Rows: EventRows },
+  refusals: {
+    takes: [...BY_RUN, ...BY_WHO, 'rule', 'kid', ...BY_TIME, 'text'],
+    ...{ fixed: { types: ['RequestRefused', 'BudgetExceeded'] }, Rows: EventRows },
+  },
+  overshoots: {
+    takes: [...BY_RUN, ...BY_WHO, ...BY_MODEL, ...BY_TIME],
+    ...{ fixed: { types: ['UsageRecorded'], verdict: 'overshoot' }, Rows: EventRows },
+  },
+  'clock-regressions': {
+    takes: [...BY_RUN, ...BY_TYPE, ...BY_WHO, 'kid', ...BY_TIME],
+    ...{ clocked: true, Rows: EventRows },
+  },
+  rejections: {
+    takes: [...BY_RUN, ...BY_WHO, 'rule', 'kid', ...BY_TIME, 'text'],
+    ...{ fixed: { types: [REJECTED] }, rewinds: true, Rows: EventRows },
+  },
+  violations: {
+    takes: [...BY_RUN, ...BY_WHO, 'kid', ...BY_TIME],
+    ...{ fixed: { types: [REJECTED, 'EnvelopeAccepted'], rule: 'manifest-violation' }, rewinds: true, Rows: EventRows },
+  },
+  'open-calls': {
+    takes: [...BY_RUN, ...BY_WHO, ...BY_CALL, 'kid', ...BY_TIME],
+    ...{ of: [CLAIM, ...CALL_ENDS, ...OPEN_CALLS.doubts], ...OPEN_CALLS, Rows: OpenRows },
+  },
+  'open-reservations': {
+    takes: [...BY_RUN, ...BY_WHO, ...BY_MODEL, ...BY_TIME],
+    ...{ of: RESERVED, ...OPEN_RESERVATIONS, Rows: OpenRows },
+  },
+  'open-compensations': {
+    takes: [...BY_RUN, ...BY_WHO, ...BY_CALL, ...BY_TIME],
+    ...{ of: [CLAIM, ...UNDOINGS, RESOLVED], Rows: UndoneRows },
+  },
+  runs: { takes: [...BY_RUN, ...BY_TIME], starts: true, Rows: RunRows },
+  'open-runs': { takes: [...BY_RUN, ...BY_TIME], starts: true, isOpen: true, Rows: RunRows },
+  sample: { takes: BY_TIME, needs: 'seed', starts: true, Rows: RunRows },
+  access: {
+    takes: ['actor', ...BY_RUN, ...BY_TIME],
+    ...{ reads: ['AccessRecorded', 'ExportStarted', 'ExportIssued'], Rows: AccessRows },
+  },
+  verifications: {
+    takes: ['actor', ...BY_RUN, ...BY_TIME],
+    ...{ reads: ['AccessRecorded'], verdicts: true, Rows: AccessRows },
+  },
+  spend: { takes: [...BY_RUN, ...BY_WHO, ...BY_MODEL, ...BY_TIME], of: CHARGING, Rows: SpendRows },
+}
+/** Those that `AuditAnswer` takes. */
+export const PROVABLE_QUESTIONS = Object.keys(QUESTIONS)
+const SPEND_BY = ['run', 'agent', 'model', 'day', 'month', 'tenant']
+
+const FILTER = { ...QUERY, verdict: maybe(isText), rule: maybe(isText), text: maybe(isText) }
+const QUESTION = { query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by)), seed: maybe(isText) }
+
+/** Whether a question is one of these, with filters that it takes. */
+function isQuestion(question) {
+  if (!isOf(QUESTION)(question) || !PROVABLE_QUESTIONS.includes(question.query)) return false
+  const { query, filter, by, seed } = question
+  const { takes, needs } = QUESTIONS[query]
+  const isWhole = needs === undefined || ((needs === 'seed' ? seed : filter[needs]) ?? '') !== ''
+  const isOwn = (query === 'spend' || by === undefined) && (query === 'sample' || seed === undefined)
+  return isWhole && isOwn && Object.keys(filter).every((name) => takes.includes(name))
+}
+
+/**
+ * Which events a bundle with the answer must hold, by their headers: those that can be rows, and with `also` whatever else a row or its
+ * absence follows from, whoever wrote it and when.
+ */
+export function eventsBehind({ query, filter }) {
+  const { fixed = {}, of, starts, reads, rewinds } = QUESTIONS[query]
+  const { run, actor, principal, kid, since, until, verdict } = filter
+  if (of !== undefined) return present({ run, types: of })
+  if (starts) return present({ run, types: ['RunStarted'], since, until })
+  if (reads !== undefined) return present({ types: reads, since, until })
+  const types = fixed.types ?? filter.types ?? (verdict === undefined ? undefined : typesSaying(verdict))
+  const part = present({ run, types, actor, principal, kid, since, until })
+  const isOfCalls = types === undefined || types.some((type) => OF_CALLS.includes(type))
+  const also = [...(isOfCalls ? [CLAIM] : []), ...(rewinds ? [REWOUND] : [])]
+  const isAll = Object.keys(part).every((name) => name === 'run')
+  return isAll || also.length === 0 ? part : { ...part, also }
+}
+
+const present = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+
+/** Types of which some body may say it. */
+function typesSaying(verdict) {
+  return Object.keys(SAYS).filter((type) => SAYS[type] === verdict || typeof SAYS[type] === 'function')
+}
+
+/** The answer to a question, made from all events of a log in their order, `data` being there where the bundle holds the event. */
+export class AuditAnswer {
+  #rows
+
+  constructor(question, tenant) {
+    const kind = QUESTIONS[question.query]
+    this.#rows = new kind.Rows(question, kind, tenant)
+  }
+
+  /** Every event, and again in each further pass. */
+  gather(event, leaf) {
+    this.#rows.gather?.(event, leaf)
+  }
+
+  /** Whether all events are to be gathered once more. */
+  nextPass() {
+    return this.#rows.nextPass?.() ?? false
+  }
+
+  /** Every event once more, after the last pass: the rows that are now known, in the order of the answer. */
+  rows(event, leaf) {
+    return this.#rows.rows(event, leaf)
+  }
+
+  /** The rows behind the last event. */
+  rest() {
+    return this.#rows.rest()
+  }
+}
+
+/** The rows that these events make, each `[event, leaf]`; `again` begins with the first event once more. */
+function* rowsOf(question, tenant, again) {
+  const answer = new AuditAnswer(question, tenant)
+  do for (const [event, leaf] of again()) answer.gather(event, leaf)
+  while (answer.nextPass())
+  for (const [event, leaf] of again()) yield* answer.rows(event, leaf)
+  yield* answer.rest()
+}
+
+/** Every event of the log with its leaf, and with its body where the bundle holds it. */
+function* eventsOfLog(bundle, { tenant, complete }) {
+  const events = linesOf(bundle, 'events.jsonl', () => {})
+  if (headOf(complete) !== undefined) events.next()
+  let leaf = 0
+  for (const line of linesOf(bundle, 'log.jsonl', () => {})) {
+    const header = jsonOf(line, 'log.jsonl')
+    const event = isSelected(header, tenant, complete) ? eventOf(events.next().value ?? '') : undefined
+    if (event === undefined ? isSelected(header, tenant, complete) : event.headerText !== line)
+      throw new Stop(
+        'INCOMPLETE',
+        'answer-evidence',
+        'the answer cannot be checked without every event that it follows from',
+      )
+    yield [{ header, data: event?.data }, leaf]
+    leaf += 1
+  }
+}
+
+/** Each line is the row that these events make, in the order of the answer: none is changed, left out, added or moved. */
+function checkAnswer(bundle, manifest, found, fail) {
+  const { question, rows } = manifest.answer
+  const lines = linesOf(bundle, ANSWER, fail)
+  if (lines.next().value !== JSON.stringify({ answer: question }))
+    fail('TAMPERED', 'answer-question', `${ANSWER} answers another question than the one that the manifest names`)
+  const listed = new BoundedList()
+  let wrong = 0
+  for (const row of rowsOf(question, manifest.tenant, () => eventsOfLog(bundle, manifest))) {
+    listed.add(row)
+    const { value: line } = lines.next()
+    if (line === JSON.stringify(row)) continue
+    wrong += 1
+    const place = `row ${listed.total} of ${ANSWER}`
+    if (wrong > 1) continue
+    if (line === undefined)
+      fail('INCOMPLETE', 'row-missing', `${place} is missing: these events make one more, ${rowName(row)}`)
+    else fail('TAMPERED', 'row', `${place} is not the one that these events make, ${rowName(row)}`)
+  }
+  if (lines.next().value !== undefined)
+    fail('TAMPERED', 'row-foreign', `${ANSWER} has more rows than the ${listed.total} that these events make`)
+  if (rows !== listed.total)
+    fail('TAMPERED', 'count', `these events make ${listed.total} rows, the manifest counts ${rows}`)
+  found.about.answer = { question, rows: listed.total }
+  return listed
+}
+
+const rowName = ({ event, run, key, currency }) =>
+  shown(
+    event === undefined
+      ? (run ?? [key, currency ?? ''].join(' '))
+      : `${event}${run === undefined ? '' : ` of run ${run}`}`,
+  )
+
 // The command.
 
 function main(args) {
@@ -1890,9 +2695,10 @@ const HELD_AGAINST = {
 }
 
 /** In words what the verdict is about. */
-function aboutLines({ about, witnesses, keyGiven, macs }, from) {
+function aboutLines({ about, witnesses, keyGiven, macs, verdict }, from) {
   if (about === undefined) return []
   const { query, tenant, log, size, root, key, ledgerId, exportedBy, time, exportId, period, kept, timestamp } = about
+  const { answer } = about
   const { run, ...rest } = query
   const part = Object.keys(rest).length === 0 ? 'all events' : `the events that answer ${JSON.stringify(rest)}`
   const { actor, principal, via } = exportedBy
@@ -1903,6 +2709,7 @@ function aboutLines({ about, witnesses, keyGiven, macs }, from) {
   ]
   const cosigned = witnesses.map(({ name, seconds }) => `${name} at ${timeText(seconds)}`)
   return [
+    ...(answer === undefined ? [] : answerLines(answer, SEVERITY.indexOf(verdict) <= SEVERITY.indexOf(CONSISTENT))),
     `what: ${part} of ${run === undefined ? `tenant ${tenant}` : `run ${run} of tenant ${tenant}`}, up to the checkpoint`,
     `period: ${period === undefined ? 'no event' : `${period[0]} to ${period[1]}`}, by the clock of the ledger`,
     `log: ${log}, ${size} events, root ${root}, ledger ${ledgerId}`,
@@ -1913,6 +2720,17 @@ function aboutLines({ about, witnesses, keyGiven, macs }, from) {
     `exported: ${time} by ${who.join(' ')}, export ${exportId}; that is the word of the signer`,
     ...(macs > 0 ? [`macs: ${macs} were checked`] : []),
   ]
+}
+
+/** What is wrong stands above: then nothing is said to be shown. */
+function answerLines({ question, rows }, isSound) {
+  const { query, filter, by, seed } = question
+  const asked = [
+    ...(Object.keys(filter).length === 0 ? [] : [JSON.stringify(filter)]),
+    ...(by === undefined ? [] : [`by ${by}`]),
+    ...(seed === undefined ? [] : [`seed ${seed}`]),
+  ]
+  return [`answer: ${rows} rows to ${[query, ...asked].join(' ')}.${isSound ? ` ${provenOf(question)}` : ''}`]
 }
 
 function stampLines({ size, time, signedBy }) {

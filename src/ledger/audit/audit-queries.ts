@@ -176,6 +176,11 @@ const ORDERED: ReadonlySet<AuditShape> = new Set([
   'open-compensations',
 ])
 
+/** Whether a bundle can prove the answer: when a key was announced stands in the ledger's own log alone. */
+export function followsFromLog(shape: AuditShape): boolean {
+  return shape !== 'keys'
+}
+
 /** Events by their place in the log can be listed from either end. */
 export function isOrdered(shape: AuditShape): boolean {
   return ORDERED.has(shape)

@@ -1,0 +1,51 @@
+/** @module The answer in a bundle: its rows, made from the events of the log alone, by the code that whoever verifies makes them again with. */
+import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { type BundleFile, linesFile, Measure } from './bundle-file.ts'
+import { AuditAnswer, BoundedList, type ListedRows, type LoggedEvent } from './verifier.ts'
+
+const ANSWER = 'answer.jsonl'
+
+/** The whole log from its first event on, whenever it is called. */
+export type LogAgain = () => AsyncIterable<LoggedEvent>
+
+export interface MeasuredAnswer {
+  readonly file: BundleFile
+  /** The first rows, and how many there are. */
+  readonly listed: ListedRows
+}
+
+/** Throws where the answer leans on more than can be remembered at once. */
+export async function measuredAnswer(log: LogAgain, question: AnswerQuestion, tenant: string): Promise<MeasuredAnswer> {
+  const listed = new BoundedList()
+  const measure = new Measure()
+  measure.add(answerHead(question))
+  for await (const row of rowsOf(log, question, tenant)) {
+    listed.add(row)
+    measure.add(lineOf(row))
+  }
+  const file = linesFile(ANSWER, measure.result(), async function* () {
+    yield answerHead(question)
+    for await (const row of rowsOf(log, question, tenant)) yield lineOf(row)
+  })
+  return { file, listed }
+}
+
+const lineOf = (row: JsonObject): string => `${JSON.stringify(row)}\n`
+
+async function* rowsOf(log: LogAgain, question: AnswerQuestion, tenant: string): AsyncGenerator<JsonObject, void> {
+  const answer = new AuditAnswer(question, tenant)
+  do {
+    let leaf = 0
+    for await (const event of log()) {
+      answer.gather(event, leaf)
+      leaf += 1
+    }
+  } while (answer.nextPass())
+  let leaf = 0
+  for await (const event of log()) {
+    yield* answer.rows(event, leaf)
+    leaf += 1
+  }
+  yield* answer.rest()
+}

@@ -1,0 +1,180 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { completePart, isSelected } from '../../../src/export/bundle/bundle-query.ts'
+import { AuditAnswer, eventsBehind, type LoggedEvent, PROVABLE_QUESTIONS } from '../../../src/export/bundle/verifier.ts'
+import { AUDIT_QUERIES, type AuditQueryName, followsFromLog } from '../../../src/ledger/audit/audit-queries.ts'
+import { answerBundle, judgedAnswer, rowsIn } from '../../support/answer-bundles.ts'
+import { askAll, auditOf } from '../../support/audited.ts'
+import { fork } from '../../support/fork-driver.ts'
+import { randomRun } from '../../support/random-run.ts'
+import { drive } from '../../support/run-driver.ts'
+import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
+
+const answers = suite<{ test: TestLedger }>('export: bundles of answers to auditors')
+
+answers.before(async (context) => {
+  const test = await testLedger({ audit: true, merkleLogs: true })
+  context.test = test
+  for (let seed = 1; seed <= 6; seed += 1) {
+    await randomRun(test, `r${seed}`, { seed })
+    const run = drive(test, `r${seed}`)
+    if ((await run.state()).status !== 'open') continue
+    const branches = await fork(run, 'union', ['left', 'right']).catch(() => undefined)
+    await branches?.report('left', { output: { left: 1 }, tokens: 7 })
+    await branches?.join()
+  }
+  await everyAnswer(test)
+})
+answers.after(async ({ test }) => {
+  await test[Symbol.asyncDispose]()
+})
+
+/** A row for every query: what random runs seldom do. */
+async function everyAnswer(test: TestLedger): Promise<void> {
+  const own = drive(test, 'own', { ...alice, actor: 'bob', principal: 'carol' })
+  await own.start({ budget: { tokens: 20 } })
+  await own.do({
+    kind: 'manifest',
+    body: { agent: 'writer', manifest: { reads: ['/'], writes: ['/summary'] } },
+  } as never)
+  await own.hand('researcher', { entities: ['\u00c4pfel', '\u6797\u6a8e'], note: 'two words here' })
+  await own.hand('writer', { entities: ['\u00c4pfel', '\u6797\u6a8e'], other: 1 })
+  await own.hand('researcher', { summary: 'gone' })
+  await own.settle(await own.claimed('ship', { agent: 'researcher' }), { unknown: { reason: 'timed out' } })
+  await own.claimed('open', { agent: 'writer', key: 'k' })
+  await own.claim('open', { agent: 'writer', key: 'k', args: { other: true } })
+  await own.do({ kind: 'reserve', body: { agent: 'writer', tokens: 5, cost: '0', deadlineMs: 100_000 } })
+  await own.do({ kind: 'reserve', body: { agent: 'writer', tokens: 500 } })
+  await own.do({
+    kind: 'usage',
+    body: { agent: 'writer', usage: { tokens: 90, cost: '0.5', currency: 'EUR', model: 'm' } },
+  })
+  const back = drive(test, 'back')
+  await back.start()
+  const undone = await back.called('pay', { agent: 'writer', compensate: { tool: 'undo' } })
+  await back.do({ kind: 'compensate', body: { reason: 'undo it' } })
+  await back.undo(undone, { error: { message: 'no' } })
+  test.clock.nowMs -= 5_000
+  await back.do({ kind: 'usage', body: { agent: 'late', usage: { tokens: 1 } } })
+  test.clock.nowMs += 10_000
+  await auditOf(test.ledger).record(alice, { query: 'replay', run: 'own', verdict: 'VERIFIED' } as never)
+}
+
+/** Without the ledger's own word on seals, and ways back into the ledger. */
+function comparable({ links: _, seal: __, snippet: ___, ...row }: JsonObject): JsonObject {
+  const { rewind } = row
+  if (typeof rewind !== 'object' || rewind === null || Array.isArray(rewind)) return row
+  const { links: ____, ...rest } = rewind as JsonObject
+  return { ...row, rewind: rest }
+}
+
+type Asked = EventQuery & { readonly by?: string; readonly seed?: string }
+
+const FILTERS: Readonly<Record<string, readonly Asked[]>> = {
+  events: [
+    {},
+    { run: 'own' },
+    { actor: 'bob' },
+    { principal: 'carol', types: ['ToolCallClaimed', 'ToolCallInDoubt'] },
+    { tool: 'ship' },
+    { agent: 'writer' },
+    ...(['failed', 'in-doubt', 'overshoot', 'refused', 'compensated'] as const).map((verdict) => ({ verdict })),
+    { rule: 'critical-key-removed' },
+    { model: 'm' },
+    { text: '"two words"', types: ['EnvelopeAccepted'] },
+  ],
+  search: [{ text: 'apfel' }, { text: '\u6797\u6a8e words' }, { text: 'done' }, { text: 'nowhere' }],
+  spend: ['run', 'agent', 'model', 'day', 'month', 'tenant'].flatMap((by) => [{ by }, { by, agent: 'writer' }]),
+  sample: [{ seed: 'abc' }],
+  access: [{}, { actor: 'alice' }, { actor: 'nobody' }],
+}
+
+function asked({ by, seed, ...filter }: Asked): { filter: EventQuery; by?: string; seed?: string } {
+  return { filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
+}
+
+async function logOf({ ledger }: TestLedger, size: number): Promise<readonly LoggedEvent[]> {
+  await ledger.exports.pin(alice)
+  const events: LoggedEvent[] = []
+  for await (const page of ledger.exports.leaves(alice, size))
+    for (const { header, data } of page) events.push({ header, data })
+  return events
+}
+
+/** As whoever verifies makes them: bodies are known of the events alone that the bundle holds. */
+function madeFrom(log: readonly LoggedEvent[], question: AnswerQuestion): readonly JsonObject[] {
+  const part = completePart(eventsBehind(question))
+  const held = log.map(({ header, data }) => ({
+    header,
+    data: isSelected(header, alice.tenant, part) ? data : undefined,
+  }))
+  const answer = new AuditAnswer(question, alice.tenant)
+  do for (const [leaf, event] of held.entries()) answer.gather(event, leaf)
+  while (answer.nextPass())
+  const rows = held.flatMap((event, leaf) => [...answer.rows(event, leaf)])
+  return JSON.parse(JSON.stringify([...rows, ...answer.rest()]))
+}
+
+answers(
+  'from the events that a bundle holds every row of an answer is made, as the index of the ledger answers it (HTTP-25)',
+  async ({ test }) => {
+    const { treeSize } = await auditOf(test.ledger).asOf(alice)
+    const log = await logOf(test, treeSize)
+    const without: string[] = []
+    for (const name of PROVABLE_QUESTIONS as readonly AuditQueryName[]) {
+      let count = 0
+      for (const each of FILTERS[name] ?? [
+        {},
+        { since: '2000-01-01T00:00:00.000Z' },
+        { until: '2000-01-01T00:00:00.000Z' },
+      ]) {
+        const question = { query: name, ...asked(each) }
+        const expected = await askAll(test.ledger, name, { ...asked(each), page: { treeSize } })
+        assert.equal(madeFrom(log, question), expected.map(comparable), JSON.stringify(question))
+        count += expected.length
+      }
+      if (count === 0) without.push(name)
+    }
+    assert.equal(without, [])
+  },
+)
+
+answers(
+  'a bundle of an answer verifies offline, and says in words what it answers, how many rows, and what is not shown (HTTP-25)',
+  async ({ test }) => {
+    for (const [name, filter] of [
+      ['rejections', { run: 'own' }],
+      ['events', { actor: 'bob' }],
+      ['open-calls', {}],
+      ['runs', {}],
+    ] as const) {
+      const files = await answerBundle(test, { name, filter })
+      const { verdict, faults, about, lines } = await judgedAnswer(test, files)
+      assert.equal([verdict, faults], ['VERIFIED', []], name)
+      const expected = await askAll(test.ledger, name, { filter, page: { treeSize: Number(about?.size) } })
+      assert.equal(rowsIn(files), expected.map(comparable), name)
+      assert.is(about?.answer?.rows, expected.length)
+      assert.match(lines, `answer: ${expected.length} rows to ${name}`)
+      assert.match(lines, 'the headers of the whole log show')
+      assert.match(String(files.get('report.html')), `${expected.length} rows. Each row follows from the events`)
+    }
+  },
+)
+
+answers(
+  'the one query whose answer no bundle proves rests on the ledger’s own log, and is refused',
+  async ({ test }) => {
+    const proved = Object.entries(AUDIT_QUERIES).flatMap(([name, { shape }]) => (followsFromLog(shape) ? [name] : []))
+    assert.equal(proved.sort(), [...PROVABLE_QUESTIONS].sort())
+    assert.not.ok(proved.includes('keys'))
+    await answerBundle(test, { name: 'keys', filter: {} }).then(
+      () => assert.unreachable(),
+      ({ message }) => assert.match(message, "does not follow from the tenant's log alone"),
+    )
+  },
+)
+
+answers.run()
