@@ -17,6 +17,7 @@ import type { Position } from '../store/event-store.ts'
 import { isLeaf } from '../verify/checkpoint-check.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { giveWayToOwner } from './give-way.ts'
 import { startProgress } from './progress.ts'
 
 export type Params = Readonly<Record<string, string | number | undefined>>
@@ -77,6 +78,7 @@ interface Offline {
 }
 
 async function offlineApi(settings: Settings, tenant: string, { size, ...how }: Offline): Promise<Api> {
+  giveWayToOwner(settings.store)
   let read = 0
   const progress = startProgress({ unit: 'events' })
   const onRead = (records: number): void => {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** @module The command line: runs a command, and turns every end into an exit code and at most one line. */
 import { describeFailure, EXIT, PROVES } from './failure.ts'
+import { runsInOwnProcess } from './give-way.ts'
 import { runCommandLine } from './program.ts'
 
 // A reader such as `head` that has seen enough is no error; but a verdict that nobody could read is none.
@@ -16,6 +17,7 @@ process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') === 1) process.exit(failed(error))
 })
 
+runsInOwnProcess()
 try {
   process.exitCode = await runCommandLine(process.argv.slice(2))
 } catch (error) {

@@ -10,11 +10,13 @@ import { StoreOpenError } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { giveWayToOwner } from './give-way.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
 export async function replay(inputs: Arguments): Promise<number> {
   const stream = streamOf(inputs.positionals[0] ?? '', inputs.text('tenant') ?? 'default')
+  giveWayToOwner(inputs.settings.store)
   try {
     const { ring } = requireKeys(inputs.settings.keys)
     using reader = await openReader(inputs.settings.store)

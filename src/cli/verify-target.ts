@@ -19,6 +19,7 @@ import {
 } from '../verify/verify-records.ts'
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
+import { giveWayToOwner } from './give-way.ts'
 import type { FindReaderKey } from './reader-keys.ts'
 import { checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
 
@@ -68,6 +69,7 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
 }
 
 async function verifyStore(path: string, options: TargetOptions): Promise<VerifyResult> {
+  giveWayToOwner({ kind: 'sqlite', path })
   const beside = checkpointsBeside(path, options.findKey)
   using scan = openStoreScan(path)
   options.onOpen?.(scan.expected)

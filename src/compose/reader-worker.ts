@@ -5,13 +5,14 @@ import { Sealer } from '../ledger/identity/sealer.ts'
 import { BodyReader } from '../reading/body-reader.ts'
 import type { FromReader, ToReader } from '../reading/protocol.ts'
 import type { ReaderSources } from '../reading/reader-pages.ts'
+import { threadGivesWay } from '../resources/give-way.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { KeyPlace, StorePlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { AuditSnapshots } from '../store/sqlite/audit-snapshots.ts'
 import { keptLeaves } from '../store/sqlite/sqlite-leaves.ts'
 import { openReader } from './compose-stores.ts'
-import { giveWay, keysAt } from './worker-parts.ts'
+import { keysAt } from './worker-parts.ts'
 
 export interface ReaderPlaces {
   readonly store: StorePlace
@@ -25,7 +26,7 @@ export interface ReaderPlaces {
 const MEMORY_EVERY_MS = 1_000
 
 async function serve(port: MessagePort, { store: place, keys: keyPlace, logs, audit }: ReaderPlaces): Promise<void> {
-  giveWay()
+  threadGivesWay()
   const keys = keysAt(keyPlace)
   const store = await openReader(place)
   const sealer = new Sealer(keys)

@@ -15,6 +15,7 @@ import { logUpkeep } from '../ledger/log/log-upkeep.ts'
 import { StreamHeads } from '../ledger/log/stream-heads.ts'
 import type { Log } from '../ledger/ports.ts'
 import { RunListProjection } from '../ledger/read/run-list-projection.ts'
+import { threadGivesWay } from '../resources/give-way.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import type { KeyPlace, StorePlace } from '../settings/places.ts'
@@ -68,6 +69,8 @@ async function serve(port: MessagePort, places: UpkeepPlaces): Promise<void> {
   })
   say({ kind: 'ready' })
   const { keeper, indexing, close } = await opening
+  // From here on: whoever waits for the files to be opened waits for all of it.
+  threadGivesWay()
   const telling = setInterval(() => {
     const heapBytes = getHeapStatistics().used_heap_size
     say({ kind: 'state', state: { heapBytes, building: keeper.building(), indexing: indexing() } })

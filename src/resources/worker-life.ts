@@ -1,4 +1,5 @@
 /** @module A thread of this process from its owner's side: its start under a bounded heap, and its end. */
+import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 
 const MIB = 1024 * 1024
@@ -29,6 +30,8 @@ export function startWorker<Message extends { readonly kind: string }>(options: 
     maxOldGenerationSizeMb: HEAP_BYTES / MIB - YOUNG_MIB,
     maxYoungGenerationSizeMb: YOUNG_MIB,
   }
+  // Set for the whole process, as `npm start` does, it goes before the limit of a thread; the heap that this one began with has its size by now.
+  setFlagsFromString('--max-semi-space-size=0')
   const worker = new Worker(file, { workerData, name, resourceLimits })
   worker.unref()
   let why = 'it ended'

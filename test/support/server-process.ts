@@ -6,8 +6,14 @@ import { issueToken, type TokenRequest } from '../../src/signing/tokens.ts'
 import { ApiClient } from './api-client.ts'
 import { BIN, cleanEnv, collected, type Ended, endOf, type Output, spawnTracked } from './command-line.ts'
 import { type TempFolder, tempFolder } from './temp-folder.ts'
-import { within } from './within.ts'
+import { threadMode } from './thread-mode.ts'
+import { eventually, within } from './within.ts'
 
+const THREADS: NodeJS.ProcessEnv = {
+  default: {},
+  on: { COUNTERSIGN_READ_THREADS: '2' },
+  off: { COUNTERSIGN_READ_THREADS: '0' },
+}[threadMode]
 const ALL_SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin'] as const
 
 export interface ServerOptions {
@@ -79,7 +85,7 @@ export class ServerProcess implements AsyncDisposable {
     const child = spawnTracked(
       [...under, process.execPath, ...nodeArgs, BIN, 'serve', '--port', '0', '--data', this.data, ...args],
       {
-        env: cleanEnv({ ...this.#options.env, ...env }),
+        env: cleanEnv({ ...THREADS, ...this.#options.env, ...env }),
         stdio: ['ignore', 'pipe', 'pipe'],
         ...(uid !== undefined && { uid, gid: uid }),
       },
@@ -88,7 +94,9 @@ export class ServerProcess implements AsyncDisposable {
     this.#ended = endOf(child)
     this.#output = collected(child)
     this.url = await within(this.#listening(child), 'the start of the server')
-    return performance.now() - startedMs
+    const tookMs = performance.now() - startedMs
+    if (threadMode === 'on') await this.#handedOver()
+    return tookMs
   }
 
   /** SIGKILL, then a new process on the same data. Gives the milliseconds until it listened. */
@@ -143,6 +151,13 @@ export class ServerProcess implements AsyncDisposable {
     await this.#ended.catch(() => undefined)
     for (const client of this.#clients) await client.close()
     this.#folder?.[Symbol.dispose]()
+  }
+
+  /** Until another thread writes the files that follow the store. */
+  async #handedOver(): Promise<void> {
+    const client = await this.client()
+    const look = async () => (await client.get('/metrics')).text.includes('countersign_upkeep_threads 1\n') || undefined
+    await eventually(look, 'the files with the thread of upkeep')
   }
 
   /** The address from the log; an error with everything said where the process ends first. */

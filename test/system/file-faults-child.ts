@@ -15,7 +15,11 @@ import { runInProcess } from '../support/in-process-command.ts'
 import { collect } from '../support/records.ts'
 import { drive } from '../support/run-driver.ts'
 import { alice } from '../support/test-ledger.ts'
+import { threadMode } from '../support/thread-mode.ts'
 import { within } from '../support/within.ts'
+
+/** From the first moment, where one is to have the files. */
+const THREAD = threadMode === 'on' ? { upkeepThread: { startMs: 0 } } : {}
 
 export interface FileFault extends Fault {
   readonly name: string
@@ -84,7 +88,7 @@ async function run(folder: string, fault: FileFault): Promise<FileFaultRun> {
   const logged: string[] = []
   const says = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log: Log = { info: () => undefined, warn: says, error: says }
-  const settings = readSettings({ data, 'checkpoint-seconds': '0' }, {})
+  const settings = { ...readSettings({ data, 'checkpoint-seconds': '0' }, {}), ...THREAD }
   const acknowledged: string[] = []
   const refusals: string[] = []
   const unhealed: string[] = []
@@ -92,7 +96,10 @@ async function run(folder: string, fault: FileFault): Promise<FileFaultRun> {
   if (fault.when === 'start') armDisk(fault)
   try {
     const opened = await within(openLedger(settings, log), 'the start')
-    if (fault.when === 'serving') armDisk(fault)
+    if (fault.when === 'serving') {
+      await within(opened.upkeep?.taken() ?? Promise.resolve(), 'the files with the thread of upkeep')
+      armDisk(fault)
+    }
     refusals.push(...(await within(work(opened, 'faulty', acknowledged), 'the work')))
     armDisk(WELL)
     unhealed.push(...(await within(healed(opened, acknowledged), 'the work on a well disk')))
