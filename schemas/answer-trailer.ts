@@ -36,8 +36,11 @@ export const AnswerTrailer = z.strictObject({
   /** The first so many leaves of the log were asked, and their root. */
   treeSize: z.int().min(0),
   root: Digest,
-  /** `word-index`: which events are found rests on an index of words that no seal covers. */
-  restsOn: z.enum(['sealed-index', 'word-index']),
+  /**
+   * `word-index`: which events are found rests on an index of words that no seal covers. `ledger-record`: the rows are of the ledger's own
+   * record, which stands in no log of the tenant; `asOf`, `treeSize` and `root` say where that log was.
+   */
+  restsOn: z.enum(['sealed-index', 'word-index', 'ledger-record']),
   exportedBy: z.strictObject({
     actor: z.string(),
     principal: z.string().optional(),

@@ -24,9 +24,11 @@ export const serviceQueryNamed =
   (name: ServiceQueryName) =>
   async (args: Arguments): Promise<number> => {
     const limit = limitOf(args)
-    await using api = await openApi(args)
     const { columns, filters } = SERVICE_QUERIES[name]
     const params = Object.fromEntries(filters.map((filter) => [filter, args.text(filter)]))
+    const file = args.text('export')
+    if (file !== undefined) return exportAnswer({ name, params, file, isBundle: false }, args)
+    await using api = await openApi(args)
     const rows = api.items(`/v1/audit/${name}`, params, limit)
     await printRows(rows, { columns, json: args.has('json') })
     return EXIT.ok

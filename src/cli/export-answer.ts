@@ -1,9 +1,11 @@
 /** @module `countersign audit QUERY --export FILE` and `--bundle FILE`: the whole answer as a signed file, or with the events that prove it; from the store or from a running ledger. */
-import { EventQueryParams } from '../../schemas/event-query.ts'
+import { type EventQuery, EventQueryParams } from '../../schemas/event-query.ts'
 import type { AnswerFormatName } from '../export/answer/answer-formats.ts'
-import { type AnswerRequest, prepareAnswer } from '../export/answer/issue-answer.ts'
+import { prepareAnswer } from '../export/answer/issue-answer.ts'
+import { prepareServiceAnswer } from '../export/answer/issue-service-answer.ts'
 import { prepareAnswerBundle } from '../export/bundle/issue-bundle.ts'
 import type { AuditQueryName } from '../ledger/audit/audit-queries.ts'
+import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-queries.ts'
 import { type Params, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { remoteFile } from './export.ts'
@@ -13,7 +15,7 @@ import { jsonLine, oneLine } from './shown.ts'
 import { written } from './written-file.ts'
 
 export interface WantedAnswer {
-  readonly name: AuditQueryName
+  readonly name: AuditQueryName | ServiceQueryName
   /** As parameters of the URL. */
   readonly params: Params
   readonly file: string
@@ -38,7 +40,7 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
   )
   const chunks =
     inputs.text('url') === undefined
-      ? localAnswer(inputs, requestOf({ name, format, params }))
+      ? localAnswer(inputs, { name, format, params })
       : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(parameters)}`)
   const bytes = await written(chunks, file)
   if (inputs.has('json')) process.stdout.write(jsonLine({ file, bytes, format, query: name }))
@@ -49,38 +51,42 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
 const BUNDLE = 'bundle'
 
 interface Question {
-  readonly name: AuditQueryName
+  readonly name: WantedAnswer['name']
   readonly format: AnswerFormatName | typeof BUNDLE
   readonly params: Params
 }
 
-type Wanted = Omit<AnswerRequest, 'format'> & Pick<Question, 'format'>
-
-/** Throws `CliFailure` with exit code 2, naming the flag at fault. */
-function requestOf({ name, format, params }: Question): Wanted {
+/** Throws what `fromStore` throws, and `CliFailure` with exit code 2, naming the flag at fault. */
+function localAnswer(
+  { settings, text }: Arguments,
+  { name, format, params }: Question,
+): AsyncGenerator<Uint8Array, void> {
   const { asOf, by, seed, order, ...filters } = params
-  const named = Object.entries(filters).filter(([, value]) => value !== undefined)
-  const filter = EventQueryParams.safeParse(Object.fromEntries(named))
-  if (!filter.success) {
-    const issue = filter.error.issues[0]
-    throw usageFailure(`--${String(issue?.path[0] ?? 'query')}: ${issue?.message}`)
-  }
+  const filter = filterOf(filters)
   if (asOf !== undefined && !/^\d{1,15}$/.test(String(asOf)))
     throw usageFailure(`--as-of: "${asOf}" is no size of a log`)
-  const question = { name, filter: filter.data, ...(by !== undefined && { by: String(by) }) }
-  return {
-    format,
-    question: { ...question, ...(seed !== undefined && { seed: String(seed) }) },
-    newestFirst: order === 'desc',
-    treeSize: asOf === undefined ? undefined : Number(asOf),
-  }
+  return fromStore(settings, tenantOf(text('tenant')), (ledger, caller) => {
+    if (isServiceQuery(name)) return prepareServiceAnswer(ledger, caller, { name, filter, format: lineFormat(format) })
+    const more = { ...(by !== undefined && { by: String(by) }), ...(seed !== undefined && { seed: String(seed) }) }
+    const question = { name, filter, ...more }
+    if (format === BUNDLE) return prepareAnswerBundle(ledger, caller, question)
+    const treeSize = asOf === undefined ? undefined : Number(asOf)
+    return prepareAnswer(ledger, caller, { format, question, newestFirst: order === 'desc', treeSize })
+  })
 }
 
-/** Throws what `fromStore` throws. */
-function localAnswer({ settings, text }: Arguments, { format, ...request }: Wanted): AsyncGenerator<Uint8Array, void> {
-  return fromStore(settings, tenantOf(text('tenant')), (ledger, caller) =>
-    format === BUNDLE
-      ? prepareAnswerBundle(ledger, caller, request.question)
-      : prepareAnswer(ledger, caller, { ...request, format }),
-  )
+function filterOf(filters: Params): EventQuery {
+  const named = Object.entries(filters).filter(([, value]) => value !== undefined)
+  const filter = EventQueryParams.safeParse(Object.fromEntries(named))
+  if (filter.success) return filter.data
+  const issue = filter.error.issues[0]
+  throw usageFailure(`--${String(issue?.path[0] ?? 'query')}: ${issue?.message}`)
+}
+
+const isServiceQuery = (name: WantedAnswer['name']): name is ServiceQueryName => Object.hasOwn(SERVICE_QUERIES, name)
+
+/** No command offers a bundle of what no bundle proves. */
+function lineFormat(format: Question['format']): AnswerFormatName {
+  if (format === BUNDLE) throw new TypeError('no bundle proves this answer')
+  return format
 }

@@ -85,17 +85,23 @@ export async function checkView(
 function answerFault(found: JsonObject, findKey: FindLogKey | undefined): VerifyFault {
   const trailer = AnswerTrailer.safeParse(found).data
   if (trailer === undefined) return { code: 'no-trailer', message: 'the last record is no trailer of an answer' }
-  const { question, rows, treeSize, exportedBy, time, signature, tenant } = trailer
+  const { question, rows, treeSize, exportedBy, time, signature, tenant, restsOn } = trailer
   const { signature: _, ...signed } = found
   const signer = logSigner({ tenant, signature, text: JSON.stringify(signed) }, findKey)
   if (signer.faults[0] !== undefined) return signer.faults[0]
   const { query, ...parameters } = question
   const by =
     signer.by === undefined ? signer.missing : `its trailer is signed with ${signer.by.name}+${signer.by.keyId}`
-  const what = `the answer to ${query} ${JSON.stringify(parameters)} of the first ${treeSize} events of the log of ${tenant}`
+  const isOwnRecord = restsOn === 'ledger-record'
+  const where = isOwnRecord
+    ? `out of the ledger's own record, for ${tenant}, whose log had ${treeSize} events`
+    : `of the first ${treeSize} events of the log of ${tenant}`
+  const what = `the answer to ${query} ${JSON.stringify(parameters)} ${where}`
   const whose = `all ${rows} rows are here as they were written at ${time} for ${exportedBy.principal ?? exportedBy.actor}; ${by}`
-  const limit =
-    'that no other event answers the question is the word of the ledger; each event that a row names is proven by itself ("countersign proof EVENT"), a query by headers as a whole by "export --bundle"'
+  const proof = isOwnRecord
+    ? 'the operator proves an event of that record by "countersign proof EVENT --tenant system"'
+    : 'each event that a row names is proven by itself ("countersign proof EVENT"), the answer as a whole by "audit QUERY --bundle"'
+  const limit = `that no other event answers the question is the word of the ledger; ${proof}`
   return { code: 'view', message: `${what}: ${whose}; ${limit}` }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { parse } from 'csv-parse/sync'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -7,6 +8,7 @@ import { verifyBundle } from '../../src/export/bundle/verifier.ts'
 import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
 import { parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { checkView, viewFormat } from '../../src/verify/view-export.ts'
+import { auditOf } from '../support/audited.ts'
 import { collect } from '../support/records.ts'
 import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
 import { eventually } from '../support/within.ts'
@@ -181,6 +183,57 @@ test('an answer is given as a bundle that verifies, is on record as an export, a
     'runs?tool=x&format=bundle',
   ])
     assert.is(await code(`/v1/answers/${asked}`), 'invalid-query', asked)
+})
+
+test('what is on record of the service, and of the tokens issued for a tenant, is given as a file whose trailer says that it is the ledger’s own record (LOG-37)', async () => {
+  await using edge = await testEdge({ audit: true, merkleLogs: true })
+  const { service } = edge.inner.ledger
+  await edge.started('r')
+  for (let n = 0; n < 3; n += 1)
+    await service.stopped(await service.started({ version: '1', node: 'v20', settings: {} }))
+  const issued = {
+    v: 1 as const,
+    kid: 't1',
+    scopes: ['runs:read'],
+    issuedAt: '2026-01-02T03:04:05.000Z',
+    expires: '2026-01-02T04:04:05.000Z',
+  }
+  for (const forTenant of [edge.tenant, edge.foreign])
+    await service.tokenIssued({ ...issued, token: randomUUID(), subject: `for ${forTenant}`, forTenant } as never)
+  for (const asked of ['service', 'service?types=ServiceStarted', 'tokens', 'tokens?until=2001-01-01T00:00:00.000Z']) {
+    const text = await (await edge.get(`/v1/answers/${asked}`)).text()
+    const page = (await (await edge.get(`/v1/audit/${asked}`)).json()) as Page
+    assert.equal(linesOf(text).slice(1, -1), page.items, asked)
+    const { restsOn, rows, question, tenant } = trailerOf(text)
+    assert.equal(
+      [restsOn, rows, question.query, tenant],
+      ['ledger-record', page.items.length, asked.split('?')[0], edge.tenant],
+    )
+    assert.match(await fault(edge, text), "out of the ledger's own record")
+    assert.is(await fault(edge, text.replace('"rows":', '"rows":1')), 'trailer-signature')
+    const csv = await (await edge.get(`/v1/answers/${asked}${asked.includes('?') ? '&' : '?'}format=csv`)).text()
+    assert.equal((parse(csv, { columns: true, record_delimiter: '\r\n' }) as unknown[]).length, page.items.length + 1)
+  }
+  const code = async (path: string, headers = {}): Promise<unknown> =>
+    ((await (await edge.get(path, headers)).json()) as Row).code
+  for (const asked of [
+    'service?actor=alice',
+    'tokens?types=TokenIssued',
+    'service?order=desc',
+    'tokens?asOf=1',
+    'service?format=bundle',
+    'service?by=run',
+  ])
+    assert.is(await code(`/v1/answers/${asked}`), 'invalid-query', asked)
+  for (const bound of [{ run: 'r' }, { agent: 'a' }])
+    assert.match(String(await code('/v1/answers/tokens', await bearer(edge, bound))), /-mismatch$/)
+  assert.is(await code('/v1/answers/service', await bearer(edge, { scopes: ['audit:read'] })), 'scope-missing')
+  const reads = await pagesOf(
+    edge,
+    '/v1/audit/access',
+    (await auditOf(edge.inner.ledger).asOf(callerOf(edge))).treeSize,
+  )
+  assert.ok(reads.some(({ query, count }) => query === 'audit/tokens' && count === 1))
 })
 
 test('what a query does not take is refused before anything is on record: 400, 403 or 404 (HTTP-18)', async ({

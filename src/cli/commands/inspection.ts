@@ -1,4 +1,5 @@
 /** @module The commands that look into a ledger: over HTTP with `--url`, else into the store. */
+import type { Option } from 'commander'
 import type { FilterName } from '../../../schemas/audit-fields.ts'
 import {
   AUDIT_QUERIES,
@@ -63,7 +64,7 @@ function audit(program: CliCommand): void {
       .runs(async () => (await import('../audit.ts')).queryNamed(name as AuditQueryName))
   }
   for (const [name, { summary, filters }] of Object.entries(SERVICE_QUERIES)) {
-    asking(group.command(name).flags(limitFlag(), ...filterFlags(filters)))
+    asking(group.command(name).flags(limitFlag(), exportFlag(), ...filterFlags(filters)))
       .description(summary.replaceAll('`', ''))
       .runs(async () => (await import('../audit.ts')).serviceQueryNamed(name as ServiceQueryName))
   }
@@ -80,10 +81,7 @@ function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterNa
   return command.flags(
     flag('--as-of <size>', 'the log as it was with so many events: the same answer for ever'),
     limitFlag(),
-    flag(
-      '--export <file>',
-      'write all rows to a new file, as CSV where its name ends in .csv, else as JSON lines, under a signed trailer (over --url: scope audit:export); it goes on record',
-    ),
+    exportFlag(),
     ...(followsFromLog(shape)
       ? [
           flag(
@@ -95,3 +93,9 @@ function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterNa
     ...filterFlags(filters.filter((filter) => filter !== except)),
   )
 }
+
+const exportFlag = (): Option =>
+  flag(
+    '--export <file>',
+    'write all rows to a new file, as CSV where its name ends in .csv, else as JSON lines, under a signed trailer (over --url: scope audit:export); it goes on record',
+  )

@@ -1,8 +1,10 @@
 /** @module All rows of an answer in portions, one a page of the query, counted and digested as they are made. */
 import { createHash } from 'node:crypto'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
-import { AUDIT_QUERIES } from '../../ledger/audit/audit-queries.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { AUDIT_QUERIES, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPage, PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
+import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
 import type { MadeSoFar, Portions } from '../export-body.ts'
 import { ANSWER_FORMATS, type AnswerFormatName, type AnswerWriter } from './answer-formats.ts'
 
@@ -37,27 +39,40 @@ export function questionOf({ question, newestFirst }: PlannedQuestion): AnswerQu
   }
 }
 
-export function answerWriter(format: AnswerFormatName, planned: PlannedQuestion): AnswerWriter {
-  return ANSWER_FORMATS[format].open(questionOf(planned), AUDIT_QUERIES[planned.question.name].columns)
-}
-
 /** Everything before the trailer. */
-export async function* answerPortions(
+export function answerPortions(
   { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
   pageOf: (planned: PlannedQuestion) => Promise<AuditPage>,
 ): AsyncGenerator<AnswerPortion, void> {
-  const writer = answerWriter(format, planned)
+  const pages = async function* (): AsyncGenerator<readonly JsonObject[], void> {
+    for (let question: PlannedQuestion | undefined = planned; question !== undefined; ) {
+      const { items, next }: AuditPage = await pageOf(question)
+      yield items
+      question = next === undefined ? undefined : { ...planned, after: next }
+    }
+  }
+  return rowPortions(answerWriter(format, questionOf(planned)), pages())
+}
+
+export function answerWriter(format: AnswerFormatName, question: AnswerQuestion): AnswerWriter {
+  const { columns } = { ...AUDIT_QUERIES, ...SERVICE_QUERIES }[question.query as AuditQueryName | ServiceQueryName]
+  return ANSWER_FORMATS[format].open(question, columns)
+}
+
+/** A portion a page. */
+export async function* rowPortions(
+  writer: AnswerWriter,
+  pages: AsyncIterable<readonly JsonObject[]>,
+): AsyncGenerator<AnswerPortion, void> {
   const hash = createHash('sha256')
   let { head } = writer
   let [events, bytes] = [0, 0]
-  for (let question: PlannedQuestion | undefined = planned; question !== undefined; ) {
-    const { items, next }: AuditPage = await pageOf(question)
+  for await (const items of pages) {
     const chunk = Buffer.from(head + items.map(writer.row).join(''))
     head = ''
     hash.update(chunk)
     events += items.length
     bytes += chunk.length
     yield { chunk, rows: items.length, events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
-    question = next === undefined ? undefined : { ...planned, after: next }
   }
 }

@@ -6,13 +6,14 @@ import { randomUUID } from 'node:crypto'
 import {
   ANSWER_PAYLOAD_TYPE,
   type AnswerFacts,
+  type AnswerQuestion,
   type AnswerTrailer,
   signedAnswerText,
 } from '../../../schemas/answer-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { restsOn } from '../../ledger/audit/answer-question.ts'
-import type { AuditQuestion, AuditReads, AuditRefusal, PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
+import type { AuditQuestion, AuditRefusal } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, Ledger, PinnedTree } from '../../ledger/ledger.ts'
 import { type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
@@ -59,71 +60,81 @@ export async function prepareAnswer(
   // Follows the store as far as the index did.
   await ledger.exports.pin(caller)
   const { root } = await ledger.exports.edgeAt(caller, treeSize)
-  const tree = { size: treeSize, root, eventId }
+  const { tenant, actor } = caller
+  const made = { ledger, caller, format, question: questionOf(planned), tree: { size: treeSize, root, eventId } }
+  return preparedAnswer({
+    ...made,
+    restsOn: restsOn(planned.question),
+    body: () =>
+      elsewhere?.answerBody({ tenant, caller: actor, format, planned }) ??
+      portionsOf(answerPortions({ format, planned }, (page) => audit.page(caller, page))),
+    recordPage: (rows) => audit.recordPage(caller, planned, rows),
+  })
+}
+
+export interface AnswerInHand {
+  readonly ledger: Ledger
+  readonly caller: Caller
+  readonly format: AnswerFormatName
+  readonly question: AnswerQuestion
+  readonly tree: PinnedTree
+  readonly restsOn: AnswerFacts['restsOn']
+  /** Everything before the trailer, a portion a page. */
+  readonly body: () => Portions<AnswerPortion>
+  /** Puts a page of so many rows on record as the read that it is. */
+  readonly recordPage: (rows: number) => Promise<void>
+}
+
+export function preparedAnswer(inHand: AnswerInHand): AnswerPrepared {
+  const { ledger, caller, format, question, tree } = inHand
   const record = exportRecord(ledger, caller, {
     ...{ exportId: randomUUID(), format: `answer-${format}`, run: question.filter.run, tree },
-    filter: questionOf(planned) as unknown as JsonObject,
+    filter: question as unknown as JsonObject,
   })
-  const inHand: AnswerInHand = { ledger, audit, caller, format, planned, tree, record, elsewhere }
   return {
     ok: true,
     value: {
       format: ANSWER_FORMATS[format],
       start: () => record.start(),
-      chunks: (signal) => chunksOf(inHand, signal),
+      chunks: (signal) => chunksOf({ ...inHand, record }, signal),
     },
   }
 }
 
-interface AnswerInHand {
-  readonly ledger: Ledger
-  readonly audit: AuditReads
-  readonly caller: Caller
-  readonly format: AnswerFormatName
-  readonly planned: PlannedQuestion
-  readonly tree: PinnedTree
-  readonly record: ExportRecord
-  readonly elsewhere: AnswerBodyMaker | undefined
-}
+type Recorded = AnswerInHand & { readonly record: ExportRecord }
 
 export function refusedQuestion({ code, detail }: AuditRefusal): Refused {
   if (code === 'invalid-query' || code === 'cursor-gone') return { ok: false, code: 'invalid-query', detail }
   return refusedBy(refusal(code, detail))
 }
 
-function chunksOf(inHand: AnswerInHand, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+function chunksOf(inHand: Recorded, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
   const made = { ...NOTHING_MADE }
   const cut = (): Promise<void> => inHand.record.cut(made)
   return orUnbegun(fileChunks(inHand, made, { signal, cut }), cut)
 }
 
-function bodyFor({ audit, caller, format, planned, elsewhere }: AnswerInHand): Portions<AnswerPortion> {
-  const { tenant, actor } = caller
-  if (elsewhere !== undefined) return elsewhere.answerBody({ tenant, caller: actor, format, planned })
-  return portionsOf(answerPortions({ format, planned }, (page) => audit.page(caller, page)))
-}
-
 async function* fileChunks(
-  inHand: AnswerInHand,
+  inHand: Recorded,
   made: Making,
   { signal, cut }: { readonly signal: AbortSignal | undefined; readonly cut: () => Promise<void> },
 ): AsyncGenerator<Uint8Array, void> {
-  const { audit, caller, format, planned } = inHand
-  const body = bodyFor(inHand)
+  const { format, question } = inHand
+  const body = inHand.body()
   let complete = false
   const leave = (): void => body.leave()
   signal?.addEventListener('abort', leave)
   try {
     for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
       const { chunk, rows, events, bytes, digest } = portion
-      await audit.recordPage(caller, planned, rows)
+      await inHand.recordPage(rows)
       Object.assign(made, { events, bytes, digest })
       signal?.throwIfAborted()
       yield chunk
     }
     await inHand.record.complete(made)
     complete = true
-    yield Buffer.from(answerWriter(format, planned).trailer(trailerOf(inHand, made)))
+    yield Buffer.from(answerWriter(format, question).trailer(trailerOf(inHand, made)))
   } finally {
     signal?.removeEventListener('abort', leave)
     await body.close()
@@ -131,18 +142,21 @@ async function* fileChunks(
   }
 }
 
-function trailerOf({ ledger, caller, planned, tree }: AnswerInHand, { events, digest }: Making): AnswerTrailer {
+function trailerOf(
+  { ledger, caller, question, tree, restsOn }: AnswerInHand,
+  { events, digest }: Making,
+): AnswerTrailer {
   const facts: AnswerFacts = {
     v: 1,
     ledgerId: ledger.ledgerId,
     tenant: caller.tenant,
-    question: questionOf(planned),
+    question,
     rows: events,
     digest,
     asOf: tree.eventId,
     treeSize: tree.size,
     root: tree.root,
-    restsOn: restsOn(planned.question),
+    restsOn,
     exportedBy: exportedBy(caller),
     time: ledger.exports.now(),
   }

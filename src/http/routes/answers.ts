@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { EXPORT } from '../../access/access.ts'
 import { ANSWER_FORMAT_NAMES } from '../../export/answer/answer-formats.ts'
-import { prepareAnswer } from '../../export/answer/issue-answer.ts'
+import { type PreparedAnswer, prepareAnswer } from '../../export/answer/issue-answer.ts'
+import { prepareServiceAnswer } from '../../export/answer/issue-service-answer.ts'
 import { BUNDLE_CONTENT_TYPE, prepareAnswerBundle } from '../../export/bundle/issue-bundle.ts'
 import { AUDIT_QUERIES, type AuditQueryName, isOrdered } from '../../ledger/audit/audit-queries.ts'
 import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
+import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
 import { problemResponse } from '../answers.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
@@ -43,6 +45,7 @@ export const answerRoutes: readonly GuardedRoute[] = [
 async function answered(ask: Ask<z.output<typeof AnswerParams>>): Promise<Response> {
   const { edge, caller, item, path } = ask
   const { by, seed, order, asOf, format = 'jsonl', ...filter } = ask.query
+  if (isServiceQuery(item)) return ofService(ask, item)
   if (!isQueryName(item)) return problemResponse(noSuchQuery, path)
   if (order !== undefined && !isOrdered(AUDIT_QUERIES[item].shape)) return problemResponse(noOrder, path)
   const question = { name: item, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
@@ -50,11 +53,30 @@ async function answered(ask: Ask<z.output<typeof AnswerParams>>): Promise<Respon
   const wanted = { format, question, newestFirst: order === 'desc', treeSize: asOf }
   const prepared = await prepareAnswer(edge.ledger, caller, wanted, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
-  const { format: form, start, chunks } = prepared.value
+  return fileOf(ask, prepared.value, item)
+}
+
+/** Out of the ledger's own record: it takes the filters that a header answers, and is in one order. */
+async function ofService(ask: Ask<z.output<typeof AnswerParams>>, name: ServiceQueryName): Promise<Response> {
+  const { edge, caller, path } = ask
+  const { format = 'jsonl', ...filter } = ask.query
+  if (format === BUNDLE) return problemResponse(notInLog, path)
+  const takes: readonly string[] = SERVICE_QUERIES[name].filters
+  const stranger = Object.keys(filter).find((member) => !takes.includes(member))
+  if (stranger !== undefined)
+    return problemResponse(
+      problem('invalid-query', `the query ${name} takes no ${stranger}; it takes ${takes.join(', ')}`),
+      path,
+    )
+  const prepared = await prepareServiceAnswer(edge.ledger, caller, { format, name, filter })
+  return prepared.ok ? fileOf(ask, prepared.value, name) : problemResponse(problemOfExport(prepared), path)
+}
+
+function fileOf(ask: Ask, { format, start, chunks }: PreparedAnswer, name: string): Promise<Response> {
   return openStream(ask, {
     kind: 'export',
-    contentType: form.contentType,
-    headers: { 'content-disposition': `attachment; filename="${caller.tenant}-${item}.${form.extension}"` },
+    contentType: format.contentType,
+    headers: { 'content-disposition': `attachment; filename="${ask.caller.tenant}-${name}.${format.extension}"` },
     before: start,
     chunks,
   })
@@ -74,12 +96,21 @@ async function bundled(ask: Ask, question: AuditQuestion): Promise<Response> {
   })
 }
 
+function isServiceQuery(name: string): name is ServiceQueryName {
+  return Object.hasOwn(SERVICE_QUERIES, name)
+}
+
 function isQueryName(name: string): name is AuditQueryName {
   return Object.hasOwn(AUDIT_QUERIES, name)
 }
 
-const noSuchQuery = problem('not-found', `there is no such query; there are ${Object.keys(AUDIT_QUERIES).join(', ')}`)
+const QUERIES = [...Object.keys(AUDIT_QUERIES), ...Object.keys(SERVICE_QUERIES)]
+const noSuchQuery = problem('not-found', `there is no such query; there are ${QUERIES.join(', ')}`)
 const noOrder = problem('invalid-query', 'this query lists groups, not events: it takes no order')
+const notInLog = problem(
+  'invalid-query',
+  "this answer is out of the ledger's own record, which no bundle of a tenant holds: it goes as jsonl or csv",
+)
 const ofNow = problem(
   'invalid-query',
   'a bundle is as of the checkpoint that it brings, and in one order: it takes no asOf and no order',
