@@ -1,4 +1,8 @@
-/** @module A person at the pages without a browser: signed in with a token, cookies kept. */
+/** @module A person at the pages without a browser: signed in with a token, cookies kept, patient where a page says when to come again. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const AGAIN_MAX = 30
+
 export interface PageSession {
   /** The page's text, whole. Throws where it does not answer 200. */
   readonly page: (path: string) => Promise<string>
@@ -16,10 +20,13 @@ export async function pageSession(url: string, token: string): Promise<PageSessi
     return response
   }
   const page = async (path: string): Promise<string> => {
-    const response = await send(path)
-    const text = await response.text()
-    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`)
-    return text
+    for (let tries = 1; ; tries += 1) {
+      const response = await send(path)
+      const text = await response.text()
+      if (response.status === 200) return text
+      if (response.status !== 503 || tries === AGAIN_MAX) throw new Error(`${path}: ${response.status} ${text}`)
+      await sleep(Number(response.headers.get('retry-after') ?? 1) * 1_000)
+    }
   }
   const csrf = /name="csrf" value="([^"]*)"/.exec(await page('/ui/sign-in'))?.[1] ?? ''
   const signedIn = await send('/ui/sign-in', { method: 'POST', body: new URLSearchParams({ csrf, token }) })

@@ -8,6 +8,10 @@ import { fileURLToPath } from 'node:url'
 const START_MS = 20_000
 const STOP_MS = 10_000
 const KIB = 1024
+/** Places in `/proc/PID/stat` behind the name, and the length of a tick on Linux. */
+const USER_TICKS = 11
+const SYSTEM_TICKS = 12
+const MS_PER_TICK = 10
 /** The limiter stays on the path, with a limit that one machine cannot reach. */
 const RATES = ['--rate-per-second', '1000000', '--rate-burst', '10000000', '--work-ms-per-second', '1000000']
 
@@ -92,6 +96,19 @@ export function residentBytes(pid: number): number | undefined {
   try {
     const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
     return kib === undefined ? undefined : Number(kib) * KIB
+  } catch {
+    return undefined
+  }
+}
+
+/** Milliseconds of processor time that a process has taken, by itself and in the system; undefined where the system does not say. */
+export function processorMs(pid: number): number | undefined {
+  try {
+    // The name of the program may hold anything, and ends at the last parenthesis (proc(5)).
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MS_PER_TICK
   } catch {
     return undefined
   }

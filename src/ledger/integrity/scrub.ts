@@ -94,8 +94,7 @@ export class Scrub implements Disposable {
 
   async #slice(now: boolean): Promise<boolean> {
     const { store, views, list } = this.#deps
-    // Also shows that the views are this ledger's.
-    await list.catchUp()
+    await list.check()
     const { last, pass = await this.#begun(last, now) } = this.state
     if (pass === undefined) return false
     const { after, until } = pass

@@ -44,6 +44,11 @@ export class QuietFollower implements Disposable {
     await this.#start(() => true)
   }
 
+  /** A pass that ends with its first page, or the one under way: the view is shown to be this ledger's, and nobody is followed for as long as they write. */
+  async check(): Promise<void> {
+    await this.#start(() => false)
+  }
+
   #start(goOn: () => boolean): Promise<void> {
     this.#catchingUp ??= this.#passNoted(goOn).finally(() => {
       this.#catchingUp = undefined

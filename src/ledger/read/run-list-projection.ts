@@ -15,14 +15,16 @@ export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckp
   return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
 }
 
+type FollowedStore = Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions'>
+
 export class RunListProjection {
-  readonly #store: Pick<EventStore, 'readAll' | 'recordAt'>
+  readonly #store: FollowedStore
   readonly #views: ViewStore
   #isSame = false
   /** Faults that came in so far. */
   #faults = 0
 
-  constructor(store: Pick<EventStore, 'readAll' | 'recordAt'>, views: ViewStore) {
+  constructor(store: FollowedStore, views: ViewStore) {
     this.#store = store
     this.#views = views
   }
@@ -32,7 +34,7 @@ export class RunListProjection {
     return this.#faults
   }
 
-  /** Follows the store to its end; stops after a page where `goOn` says no. */
+  /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
   pass(goOn: () => boolean): Promise<void> {
     return againIfRenewed(() => this.#pass(goOn))
   }
@@ -40,9 +42,12 @@ export class RunListProjection {
   async #pass(goOn: () => boolean): Promise<void> {
     if (!(await this.#views.isAuthentic())) this.#views.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
+    // Pinned: a pass that chased the writers would never come to an end.
+    const until = await this.#store.end()
     const after = runListReached(this.#views)?.position
+    if (until === undefined || (after !== undefined && this.#store.comparePositions(after, until) >= 0)) return
     let from = after
-    for await (const page of this.#store.readAll({ after, isShared: true })) {
+    for await (const page of this.#store.readAll({ after, until, isShared: true })) {
       if (!this.#fold(page, from)) return this.#pass(goOn)
       from = page.at(-1)?.position
       if (!goOn()) return

@@ -130,6 +130,11 @@ export class RunList implements Disposable {
     return this.#follower.catchUp()
   }
 
+  /** Its file is this ledger's: see `QuietFollower.check`. */
+  check(): Promise<void> {
+    return this.#follower.check()
+  }
+
   /** See `QuietFollower.finish`. A list that nobody ever requested stays unmade. */
   async finish(signal: AbortSignal): Promise<void> {
     if (this.#checkpoint() !== undefined) await this.#follower.finish(signal)
