@@ -8,6 +8,9 @@ import { settingFlag } from './flag.ts'
 /** Answers the exit code. */
 export type Handler = (args: Arguments) => Promise<number> | number
 
+/** Where nothing says how wide the terminal is. */
+const PLAIN_COLUMNS = 80
+
 export class CliCommand extends Command {
   /** Of the whole program: set by the command that ran. */
   exitCode = 0
@@ -47,6 +50,15 @@ export class CliCommand extends Command {
   flags(...options: readonly Option[]): this {
     for (const option of options) this.addOption(option)
     return this
+  }
+
+  /** Paragraphs below the flags, in lines as long as the terminal is wide. */
+  explained(...paragraphs: readonly string[]): this {
+    return this.addHelpText('after', ({ command }) => {
+      const columns = command.configureOutput().getOutHelpWidth?.() ?? PLAIN_COLUMNS
+      const helper = command.createHelp()
+      return `\n${paragraphs.map((text) => helper.boxWrap(text, columns)).join('\n')}`
+    })
   }
 
   /** What the command does. The code is loaded only when it runs: `token` need not wait for the server's. */

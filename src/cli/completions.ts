@@ -113,23 +113,42 @@ _countersign "$@"
 `
 }
 
+/**
+ * Where the words of the command are these and no others: fish's own `__fish_seen_subcommand_from` takes a word anywhere, so that
+ * `audit keys` would be offered the flags of `keys`.
+ */
+const FISH_PLACE = `function __countersign_at
+  set -l words (commandline -opc)
+  set -e words[1]
+  set -l depth (count $argv)
+  test (count $words) -ge $depth; or return 1
+  test $depth -eq 0; and test (count $words) -eq 0; and return 0
+  test $depth -gt 0; and test "$words[1..$depth]" = "$argv"
+end
+function __countersign_group
+  set -l words (commandline -opc)
+  test "$words[2]" = "$argv"; or return 1
+  test (count $words) -eq 2; or string match -q -- '-*' $words[3]
+end`
+
 function fish(places: readonly Place[]): string {
+  const groups = groupsOf(places).split('|')
   const lines = places.flatMap(({ path, words, values }) => {
-    const condition = path === '' ? '__fish_use_subcommand' : `'${path.split(' ').map(seen).join('; and ')}'`
+    const place = groups.includes(path) ? `'__countersign_group ${path}'` : `'${`__countersign_at ${path}`.trim()}'`
     const plain = words.filter(({ text }) => !text.startsWith('--'))
     const flags = words.filter(({ text }) => text.startsWith('--'))
     return [
-      ...plain.map(({ text, about }) => `complete -c countersign -n ${condition} -f -a ${text} -d '${quoted(about)}'`),
+      ...plain.map(({ text, about }) => `complete -c countersign -n ${place} -f -a ${text} -d '${quoted(about)}'`),
       ...flags.map(({ text, about }) => {
         const taken = values.find(({ flag }) => flag === text)
         const offered =
           taken === undefined ? '' : taken.offered.length === 0 ? ' -r' : ` -x -a '${taken.offered.join(' ')}'`
-        return `complete -c countersign -n ${condition} -l ${text.slice(2)}${offered} -d '${quoted(about)}'`
+        return `complete -c countersign -n ${place} -l ${text.slice(2)}${offered} -d '${quoted(about)}'`
       }),
     ]
   })
-  return `# countersign completions fish > ~/.config/fish/completions/countersign.fish\n${lines.join('\n')}\n`
+  const head = '# countersign completions fish > ~/.config/fish/completions/countersign.fish'
+  return `${head}\n${FISH_PLACE}\n${lines.join('\n')}\n`
 }
 
-const seen = (word: string): string => `__fish_seen_subcommand_from ${word}`
 const quoted = (text: string): string => text.replaceAll('\\', '').replaceAll("'", '’')

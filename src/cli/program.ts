@@ -19,8 +19,8 @@ export function createProgram(): CliCommand {
     .helpOption('-h, --help', 'show this, or the help of a command')
     .helpCommand(false)
     .exitOverride()
-    .configureHelp({ showGlobalOptions: false })
-    .addHelpText('after', GENERAL)
+    .configureHelp({ showGlobalOptions: false, minWidthToWrap: NARROWEST_TEXT })
+    .explained(...GENERAL)
   serviceCommands(program)
   keyCommands(program)
   evidenceCommands(program)
@@ -30,11 +30,14 @@ export function createProgram(): CliCommand {
   return program
 }
 
-const GENERAL = `
-countersign help COMMAND names the flags of a command.
-Settings are taken from flags, then COUNTERSIGN_* variables, then defaults.
-Exit code: 0 done or verified, 1 failed or tampered, 2 wrong usage,
-3 incomplete or not proven, 4 the network.`
+/** Columns for what a flag means, beside its name: on a terminal of 60 they are still lines. */
+const NARROWEST_TEXT = 20
+
+const GENERAL = [
+  'countersign help COMMAND names the flags of a command.',
+  'Settings are taken from flags, then COUNTERSIGN_* variables, then defaults.',
+  'Exit code: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network.',
+]
 
 /** Runs one command; resolves with its exit code. Throws `CliFailure` with exit code 2, naming the argument at fault; `SettingsError` for a setting. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {

@@ -12,7 +12,10 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 
 export function duration(fromTime: string, toTime: string): string {
   const ms = Date.parse(toTime) - Date.parse(fromTime)
-  if (Number.isNaN(ms)) return ''
+  return Number.isNaN(ms) ? '' : lasted(ms)
+}
+
+export function lasted(ms: number): string {
   if (ms < 1_000) return `${ms} ms`
   const seconds = ms / 1_000
   if (seconds < 60) return `${seconds.toFixed(1)} s`

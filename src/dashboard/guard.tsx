@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
-import type { TokenAccess } from '../access/access.ts'
-import { accessRefusal } from '../access/check-access.ts'
+import { READ_OWN_RUNS, type TokenAccess } from '../access/access.ts'
+import { accessRefusal, mayOpen } from '../access/check-access.ts'
 import { goesOnRecord, readOf } from '../access/on-record.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
@@ -146,7 +146,7 @@ const FORGED: ProblemProps = {
 function faultOf(route: PageRoute, { c, deps, caller }: Serving, run: string): ProblemProps | undefined {
   const withRun = route.path.includes(':run')
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
-  if (refused !== undefined) return forbidden(refused, route.access)
+  if (refused !== undefined) return forbidden(refused, route.access, caller)
   const limited = deps.rates.admit(caller, c.req.method === 'POST' ? 'write' : 'read')
   if (limited !== undefined) {
     const detail = `Try again in ${Math.ceil(limited.waitMs / 1000)} s.`
@@ -157,11 +157,17 @@ function faultOf(route: PageRoute, { c, deps, caller }: Serving, run: string): P
   return undefined
 }
 
-function forbidden({ code, detail }: Refusal, { scopes }: TokenAccess): ProblemProps {
+function forbidden({ code, detail }: Refusal, { scopes }: TokenAccess, caller: Principal): ProblemProps {
   if (code !== 'scope-missing')
     return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
   const remedy = `Ask for a token with ${scopes.join(' or ')}, sign out, and sign in with it.`
-  return { status: 403, title: 'Your token does not open this page', detail, remedy }
+  return {
+    status: 403,
+    title: 'Your token does not open this page',
+    detail,
+    remedy,
+    leadsOn: mayOpen(READ_OWN_RUNS, caller),
+  }
 }
 
 type ParsedQuery = { readonly ok: true; readonly value: object } | { readonly ok: false; readonly fault: ProblemProps }

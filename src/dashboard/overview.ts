@@ -39,6 +39,10 @@ export interface Overview {
   readonly failedCompensations: Part<readonly JsonObject[]>
   readonly inDoubt: Part<readonly Row[]>
   readonly overdue: Part<readonly Row[]>
+  /** Open runs that wait for a decision, a signal or a time. */
+  readonly waiting: Part<readonly Row[]>
+  /** Whether the tenant has a run at all. */
+  readonly hasRuns: Part<boolean>
   readonly spend: Part<Spending>
   readonly readers: Part<readonly Reader[]>
 }
@@ -50,18 +54,21 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   const newest = { limit: ROWS, newestFirst: true }
   const ask = (name: 'rejections' | 'refusals' | 'open-compensations') =>
     partOf(async () => (await askAudit(view, { name, filter }, newest)).items)
-  const runs = (filters: { readonly inDoubt?: true; readonly overdue?: true }) =>
+  const runs = (filters: { readonly inDoubt?: true; readonly overdue?: true; readonly waiting?: true }) =>
     partOf(async () => (await view.deps.ledger.listRuns(view.caller, { ...filters, limit: ROWS })).items.map(rowOf))
-  const [rejections, refusals, failedCompensations, inDoubt, overdue, spend, readers] = await Promise.all([
-    ask('rejections'),
-    ask('refusals'),
-    ask('open-compensations'),
-    runs({ inDoubt: true }),
-    runs({ overdue: true }),
-    partOf(() => spenders(view, filter)),
-    partOf(() => readersOf(view)),
-  ])
-  return { rejections, refusals, failedCompensations, inDoubt, overdue, spend, readers }
+  const [rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers] =
+    await Promise.all([
+      ask('rejections'),
+      ask('refusals'),
+      ask('open-compensations'),
+      runs({ inDoubt: true }),
+      runs({ overdue: true }),
+      runs({ waiting: true }),
+      partOf(async () => (await view.deps.ledger.listRuns(view.caller, { limit: 1 })).items.length > 0),
+      partOf(() => spenders(view, filter)),
+      partOf(() => readersOf(view)),
+    ])
+  return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers }
 }
 
 async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {

@@ -3,19 +3,27 @@ import type { Caller, Ledger } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { orRefused, Refused } from './page.ts'
 
+type Reading = Pick<Ledger, 'runEvents' | 'integrity'>
+
+/** The ledger makes nothing of a run that does not verify; its events can be looked at one by one, each with its seal. */
+export const isDamaged = ({ code }: { readonly code: string }): boolean => code === 'stream-damaged'
+
 export async function readEvents(
-  ledger: Pick<Ledger, 'runEvents'>,
+  ledger: Reading,
   caller: Caller,
   { run, from, to }: { readonly run: string; readonly from: number; readonly to: number },
 ): Promise<readonly LedgerEvent[]> {
+  const found = await ledger.runEvents(caller, run, { from, to })
+  if (!found.ok && isDamaged(found.refusal))
+    return orRefused(await ledger.integrity.eventsAsStored(caller, run, { from, to }))
   const events: LedgerEvent[] = []
-  for await (const page of orRefused(await ledger.runEvents(caller, run, { from, to }))) events.push(...page)
+  for await (const page of orRefused(found)) events.push(...page)
   return events
 }
 
 /** The event, and the one before it. Throws `Refused` where the run has none there. */
 export async function readEvent(
-  ledger: Pick<Ledger, 'runEvents'>,
+  ledger: Reading,
   caller: Caller,
   { run, revision }: { readonly run: string; readonly revision: number },
 ): Promise<{ readonly event: LedgerEvent; readonly before: LedgerEvent | undefined }> {

@@ -23,6 +23,7 @@ import { type LogFact, LogStartError } from './log/log-deps.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import { type ApprovalReadDeps, ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
+import { eventsAsStored } from './read/events-as-stored.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
 import { noticesOf } from './read/notices.ts'
@@ -100,7 +101,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     ...listsOf({ list, queries, reader }),
-    integrity: integrity.integrity,
+    integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...keptUp({ lag, list, logs }) }),
     drain: () => runs.drained(),

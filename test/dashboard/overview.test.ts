@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert'
 import { IndexBuildingError } from '../../src/ledger/audit/index-building.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { seedDashboard } from '../support/dashboard-seed.ts'
+import { drive, ok } from '../support/run-driver.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
 
@@ -35,7 +36,7 @@ test('one page says whether anything was altered, what was refused, failed or is
     /href="\/ui\/runs\/claim-2291\/refusals\/23".*contradicted.*href="\/ui\/runs\/claim-2291\/events\/30".*budget-exceeded/s,
   )
   assert.match(card(html, 'Which compensations failed?'), /href="\/ui\/runs\/claim-2291\/events\/35".*recall-letter/s)
-  assert.match(card(html, 'What is in doubt or overdue?'), /href="\/ui\/runs\/claim-2293".*1 call in doubt/s)
+  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /href="\/ui\/runs\/claim-2293".*1 call in doubt/s)
   assert.match(card(html, 'Who spent what?'), /writer.*0\.1795 USD.*22,330 tokens.*assessor/s)
   assert.match(card(html, 'Who read what?'), /olga/)
   for (const [, href = ''] of html.matchAll(/<a href="(\/ui\/(?:runs|audit|log|spend|doubts)[^"]*)"/g))
@@ -70,7 +71,7 @@ test('while the index is being made its parts say how far it is, and the others 
     assert.match(card(html, title), /being made: 37 % of the store, 12000 events so far/, title)
     assert.not.match(card(html, title), /No handoff|None failed|Nothing was|Nobody/, title)
   }
-  assert.match(card(html, 'What is in doubt or overdue?'), /claim-2293/)
+  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /claim-2293/)
 })
 
 test('whoever does not read the whole tenant is led to the runs, and another tenant sees nothing of this one (A11, A12)', async () => {
@@ -86,6 +87,19 @@ test('whoever does not read the whole tenant is led to the runs, and another ten
   assert.not.match(foreign, /claim-229|recall-letter|writer|USD/)
   const stranger = await signedIn(edge, { scopes: ['runs:write'] })
   assert.is((await stranger.get('/ui/overview')).status, 403)
+})
+
+test('a run that waits is on the overview, and a tenant without a run is told how it gets its first one', async () => {
+  await using edge = await testEdge({ audit: true, merkleLogs: true })
+  const olga = await signedIn(edge)
+  assert.match(await olga.html('/ui/overview'), /No runs yet.*POST \/v1\/runs/s)
+  const run = drive(edge.inner, 'order', { tenant: edge.tenant, actor: 'alice' })
+  await run.start()
+  assert.match(card(await olga.html('/ui/overview'), 'What is in doubt, overdue or waiting?'), /No run waits/)
+  ok(await run.do({ kind: 'wait', body: { name: 'passport-scanned' } }))
+  const html = await olga.html('/ui/overview')
+  assert.not.match(html, /No runs yet/)
+  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /href="\/ui\/runs\/order".*waits for 1 thing/s)
 })
 
 test.run()

@@ -90,7 +90,10 @@ test('a token without the scope is told which one the page needs (A12)', async (
   for (const path of PATHS) {
     const response = await writer.get(path)
     assert.is(response.status, 403, path)
-    assert.match(await response.text(), /needs the scope (runs|payloads):read or audit:read/)
+    const html = await response.text()
+    assert.match(html, /needs the scope (runs|payloads):read or audit:read/)
+    // Nobody is sent where this token does not get either.
+    assert.not.match(html, /href="\/ui\/runs"/)
   }
 })
 

@@ -16,6 +16,8 @@ export interface OpenedBrowser {
 export interface UiBrowserOptions extends BrowserContextOptions {
   readonly seed?: (seeding: Seeding) => Promise<void>
   readonly scope?: string
+  /** Done to the data folder before the server starts. */
+  readonly spoil?: (folder: string) => void
 }
 
 /** Undefined where the system has no Chromium: the test is then skipped, with a word. */
@@ -24,10 +26,11 @@ if (chromiumPath === undefined) console.log('skipped: no Chromium on PATH')
 
 export async function withUiBrowser(
   body: (opened: OpenedBrowser) => Promise<void>,
-  { seed = seedShowcase, scope = 'runs:read audit:read audit:export', ...context }: UiBrowserOptions = {},
+  { seed = seedShowcase, spoil, scope = 'runs:read audit:read audit:export', ...context }: UiBrowserOptions = {},
 ): Promise<void> {
   using folder = tempFolder()
   await makeSeededFolder(folder.path, { seed })
+  spoil?.(folder.path)
   await using server = await startServer({ data: folder.path })
   const browser: Browser = await chromium.launch({ executablePath: chromiumPath ?? '', args: ['--no-sandbox'] })
   try {

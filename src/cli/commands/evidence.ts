@@ -11,7 +11,7 @@ export function evidenceCommands(program: CliCommand): void {
     .argument('<run>', 'id of the run')
     .flags(tenantFlag(), jsonFlag('one JSON object a line'))
     .settings(...PLACE)
-    .addHelpText('after', EXIT_CODES)
+    .explained(EXIT_CODES)
     .runs(async () => (await import('../replay.ts')).replay)
   program
     .command('checkpoint')
@@ -54,16 +54,14 @@ export function evidenceCommands(program: CliCommand): void {
     .runs(async () => (await import('../validate.ts')).validate)
 }
 
-const EXIT_CODES = `
-Exit code: 0 verified, 1 tampered, 2 usage, 3 incomplete, unverifiable, or not
-authenticated (no key of the log).`
+const EXIT_CODES =
+  'Exit code: 0 verified, 1 tampered, 2 usage, 3 incomplete, unverifiable, or not authenticated (no key of the log).'
 
-const VERDICTS = `${EXIT_CODES}
-VERIFIED says that nothing was changed, dropped or slipped in before the last
-event that is there. It does not say that nothing is missing after it (only a
-checkpoint held elsewhere shows that), nor that what was recorded is true.
-An export of a run or a query is never VERIFIED: nothing in it proves that its
-end is there. A bundle proves it.`
+const VERDICTS = [
+  EXIT_CODES,
+  'VERIFIED says that nothing was changed, dropped or slipped in before the last event that is there. It does not say that nothing is missing after it (only a checkpoint held elsewhere shows that), nor that what was recorded is true.',
+  'An export of a run or a query is never VERIFIED: nothing in it proves that its end is there. A bundle proves it.',
+]
 
 function verify(program: CliCommand): void {
   program
@@ -93,6 +91,6 @@ function verify(program: CliCommand): void {
       jsonFlag(),
     )
     .settings(...PLACE, 'known-keys')
-    .addHelpText('after', VERDICTS)
+    .explained(...VERDICTS)
     .runs(async () => (await import('../verify.ts')).verify)
 }

@@ -67,10 +67,8 @@ function token(program: CliCommand): void {
     .runs(async () => (await import('../token.ts')).token)
 }
 
-const STORE_MORE = `
-Run init as the role that is to own the tables, and serve as another one,
-named with --writer: not even the owner can then change what is written
-without dropping a trigger, which every start and verify notice.`
+const STORE_MORE =
+  'Run init as the role that is to own the tables, and serve as another one, named with --writer: not even the owner can then change what is written without dropping a trigger, which every start and verify notice.'
 
 function store(program: CliCommand): void {
   const group = program.command('store').description('make or upgrade the schema of a store on PostgreSQL; look at it')
@@ -79,14 +77,14 @@ function store(program: CliCommand): void {
     .description('make or upgrade the schema, as the owner of its tables')
     .flags(flag('--writer <role>', 'let this role append and read, and nothing else'), jsonFlag())
     .settings('data', 'store')
-    .addHelpText('after', STORE_MORE)
+    .explained(STORE_MORE)
     .runs(async () => (await import('../store.ts')).initSchema)
   group
     .command('status')
     .description('what the schema is, and whether it was altered')
     .flags(jsonFlag())
     .settings('data', 'store')
-    .addHelpText('after', '\nExit code: 0 it is as it was made; 1 missing, of another version, or altered.')
+    .explained('Exit code: 0 it is as it was made; 1 missing, of another version, or altered.')
     .runs(async () => (await import('../store.ts')).schemaStatus)
 }
 
@@ -111,7 +109,7 @@ function projections(program: CliCommand): void {
     .description('which of them run, and how far they are')
     .flags(jsonFlag('one JSON object a line'))
     .settings('data', 'store')
-    .addHelpText('after', '\nExit code: 0 all run; 1 one does not (its reason is printed).')
+    .explained('Exit code: 0 all run; 1 one does not (its reason is printed).')
     .runs(async () => (await import('../projections.ts')).status)
   group
     .command('diff')
@@ -122,9 +120,8 @@ function projections(program: CliCommand): void {
       jsonFlag('one JSON object a line'),
     )
     .settings('data', 'store')
-    .addHelpText(
-      'after',
-      '\nExit code: 0 all states are the same; 1 one differs; 3 not compared\n(the server lags, runs no projections, or a run is too large); 4 no answer.',
+    .explained(
+      'Exit code: 0 all states are the same; 1 one differs; 3 not compared (the server lags, runs no projections, or a run is too large); 4 no answer.',
     )
     .runs(async () => (await import('../projections.ts')).diff)
 }

@@ -9,6 +9,7 @@ import { type Overview, readOverview } from '../overview.ts'
 import { pageRoute, type View } from '../page.ts'
 import { AlteredCard } from '../parts/altered-card.tsx'
 import { Chips } from '../parts/chips.tsx'
+import { NoRunsYet } from '../parts/no-runs-yet.tsx'
 import { CompensationCard, ReaderCard, RefusalCard, SpendCard, UnsettledCard } from '../parts/overview-cards.tsx'
 import { OVERVIEW, RUNS, withQuery } from '../paths.ts'
 
@@ -64,11 +65,12 @@ function OverviewBody({ view: { deps, caller, query }, overview, since }: BodyPr
           })}
         />
       </div>
+      {overview.hasRuns.ok && !overview.hasRuns.value && <NoRunsYet />}
       <div class="overview-cards">
         <AlteredCard integrity={integrityState} log={logState} note={note?.ok === true ? note.value : undefined} />
         <RefusalCard rejections={overview.rejections} refusals={overview.refusals} since={since} />
         <CompensationCard found={overview.failedCompensations} since={since} />
-        <UnsettledCard inDoubt={overview.inDoubt} overdue={overview.overdue} />
+        <UnsettledCard {...overview} />
         <SpendCard spend={overview.spend} since={since} />
         <ReaderCard readers={overview.readers} />
       </div>

@@ -6,6 +6,7 @@ import { pageRoute } from '../page.ts'
 import { Chips } from '../parts/chips.tsx'
 import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
+import { NoRunsYet } from '../parts/no-runs-yet.tsx'
 import { PeriodChips } from '../parts/period-fields.tsx'
 import { StatusBadge } from '../parts/status-badge.tsx'
 import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
@@ -131,19 +132,13 @@ function NoRuns({ query, isLast }: { readonly query: RunQuery; readonly isLast: 
       </div>
     )
   }
+  if (!filtered) return <NoRunsYet />
   return (
     <div class="empty">
-      <p class="empty-title">{filtered ? 'No run fits these filters' : 'No runs yet'}</p>
-      {filtered ? (
-        <p>
-          <a href={RUNS}>Show all runs</a>
-        </p>
-      ) : (
-        <p>
-          Start one with <code>POST /v1/runs</code>, or import transcripts with{' '}
-          <code>countersign import FILE --format openai</code>.
-        </p>
-      )}
+      <p class="empty-title">No run fits these filters</p>
+      <p>
+        <a href={RUNS}>Show all runs</a>
+      </p>
     </div>
   )
 }

@@ -1,6 +1,7 @@
 /** @module A run: what it is, what needs a look, its picture, and its events in words. */
 import { z } from 'zod'
-import { READ_RUNS } from '../../access/access.ts'
+import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
 import { type Moment, MomentQuery, runThen } from '../moment.ts'
 import { pageRoute, type View } from '../page.ts'
 import { AsItWas, MomentForm } from '../parts/as-it-was.tsx'
@@ -10,15 +11,18 @@ import { LiveStatus } from '../parts/live-status.tsx'
 import { RunHead } from '../parts/run-head.tsx'
 import { RunNotices } from '../parts/run-notices.tsx'
 import { StepTable } from '../parts/step-table.tsx'
-import { livePath, withQuery } from '../paths.ts'
+import { ToolTable } from '../parts/tool-table.tsx'
+import { auditPath, livePath, ofLog, withQuery } from '../paths.ts'
 import { layoutPicture } from '../picture/layout.ts'
 import { Legend } from '../picture/legend.tsx'
 import { Overview } from '../picture/overview.tsx'
 import { RunPicture } from '../picture/run-picture.tsx'
+import { isDamaged } from '../read-event.ts'
 import type { Run } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
 import { storyFor } from '../story/story-cache.ts'
 import type { RunStory } from '../story/story-parts.ts'
+import { damagedRun } from './damaged-run.tsx'
 import { livePlace } from './live.ts'
 
 /** Events of one page: as many as fit a picture that can be read. */
@@ -41,6 +45,8 @@ export const runPage = pageRoute({
   query: RunPageQuery,
   handle: async (view) => {
     const { caller, deps, run: runId } = view
+    const state = await deps.ledger.run(caller, runId)
+    if (!state.ok && isDamaged(state.refusal)) return damagedRun(view, state.refusal.detail)
     const place = await livePlace(deps.ledger, caller)
     const { run, moment, last } = await runThen(view)
     const window = windowOf(view.query.from, run.revision)
@@ -110,8 +116,14 @@ function RunBody({ view, run, moment, last, story, window, rows, place }: BodyPr
           <h2 id="steps-title">Handoffs</h2>
           <StepTable run={run} story={story} window={window} />
         </section>
+        <ToolTable run={run} story={story} />
         <section aria-labelledby="events-title">
-          <h2 id="events-title">Events</h2>
+          <div class="section-head">
+            <h2 id="events-title">Events</h2>
+            {mayOpen(READ_TENANT, view.caller) && (
+              <a href={withQuery(auditPath('events'), { run: run.runId, asOf: ofLog(run.asOf) })}>Filter them</a>
+            )}
+          </div>
           <EventTable run={run} rows={rows} />
           <div class="section-foot">
             <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />

@@ -19,7 +19,13 @@ export function ApprovalList({ approvals, more }: { readonly approvals: readonly
           <p class="muted">Calls that wait for somebody's yes: nothing of them has run.</p>
         </div>
       </div>
-      {approvals.length === 0 ? <p class="notice">Nothing waits.</p> : <ApprovalTable approvals={approvals} />}
+      {approvals.length === 0 ? (
+        <div class="empty">
+          <p class="empty-title">Nothing waits</p>
+        </div>
+      ) : (
+        <ApprovalTable approvals={approvals} />
+      )}
       {more && <p class="muted">The first {approvals.length}; decide on them to see the next.</p>}
     </>
   )
@@ -28,7 +34,7 @@ export function ApprovalList({ approvals, more }: { readonly approvals: readonly
 function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] }) {
   return (
     <div class="table-scroll">
-      <table>
+      <table class="listed">
         <caption class="visually-hidden">Approvals that can be decided</caption>
         <thead>
           <tr>
@@ -45,21 +51,23 @@ function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] 
                   <Data text={approval.tool} />
                 </a>
               </th>
-              <td>
+              <td data-label="Arguments">
                 <code>
                   <Data text={clipped(approval.argsPreview ?? JSON.stringify(approval.args ?? null), ARGS_CHARS)} />
                 </code>
               </td>
-              <td>
-                <a href={runPath(approval.runId)}>{approval.runId}</a>
+              <td data-label="Run">
+                <a href={runPath(approval.runId)}>
+                  <Data text={approval.runId} />
+                </a>
               </td>
-              <td>
+              <td data-label="Asked by">
                 <Asker approval={approval} />
               </td>
-              <td>
+              <td data-label="Why">
                 <Data text={approval.needs.map(({ reason }) => reason).join('; ')} />
               </td>
-              <td>
+              <td data-label="Until">
                 <Time time={approval.expiresAt} />
               </td>
             </tr>

@@ -57,9 +57,9 @@ export function CompensationCard({ found, since }: { readonly found: Overview['f
   )
 }
 
-export function UnsettledCard({ inDoubt, overdue }: Pick<Overview, 'inDoubt' | 'overdue'>) {
+export function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inDoubt' | 'overdue' | 'waiting'>) {
   return (
-    <QuestionCard title="What is in doubt or overdue?" all={{ href: DOUBTS, text: 'All calls in doubt' }}>
+    <QuestionCard title="What is in doubt, overdue or waiting?" all={{ href: DOUBTS, text: 'All calls in doubt' }}>
       <PartList
         part={inDoubt}
         none="No call is in doubt."
@@ -73,6 +73,15 @@ export function UnsettledCard({ inDoubt, overdue }: Pick<Overview, 'inDoubt' | '
       />
       <p>
         <a href={withQuery(RUNS, { overdue: 'true' })}>All overdue runs</a>
+      </p>
+      <h3>Waiting</h3>
+      <PartList
+        part={waiting}
+        none="No run waits for a decision, a signal or a time."
+        row={(row) => <RunLine row={row} text={`waits for ${plural(row.waiting, 'thing')}`} />}
+      />
+      <p>
+        <a href={withQuery(RUNS, { waiting: 'true' })}>All runs that wait</a>
       </p>
     </QuestionCard>
   )

@@ -8,10 +8,12 @@ export interface ProblemProps {
   readonly title: string
   readonly detail: string
   readonly remedy?: string | undefined
+  /** Default: true. A token that does not open the runs is not sent there. */
+  readonly leadsOn?: boolean
   readonly children?: Child
 }
 
-export function Problem({ status, title, detail, remedy, children }: ProblemProps) {
+export function Problem({ status, title, detail, remedy, leadsOn = true, children }: ProblemProps) {
   return (
     <section class="problem">
       <p class="status" aria-hidden="true">
@@ -23,11 +25,13 @@ export function Problem({ status, title, detail, remedy, children }: ProblemProp
       </p>
       {remedy !== undefined && <p class="muted">{remedy}</p>}
       {children}
-      <p>
-        <a class="button" href={RUNS}>
-          To the runs
-        </a>
-      </p>
+      {leadsOn && (
+        <p>
+          <a class="button" href={RUNS}>
+            To the runs
+          </a>
+        </p>
+      )}
     </section>
   )
 }

@@ -147,7 +147,8 @@ export function BudgetFacts({ run: { budget } }: { readonly run: Run }) {
   return (
     <>
       <Fact label="Spent">
-        {money(cost, currency)} <span class="muted">{plural(tokens, 'token')}</span>
+        {(cost !== '0' || currency !== undefined) && `${money(cost, currency)} `}
+        <span class="muted">{plural(tokens, 'token')}</span>
       </Fact>
       <Fact label="Reserved">
         {reservedTokens === 0 && reservedCost === '0' ? (

@@ -1,6 +1,6 @@
 /** @module The frame of every page: head, skip link, navigation, who is signed in, and where the scripts come from. */
 import type { Child } from 'hono/jsx'
-import { READ_ALL_APPROVALS, READ_OWN_PAYLOADS, READ_TENANT } from '../../access/access.ts'
+import { READ_ALL_APPROVALS, READ_OWN_PAYLOADS, READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { plural } from '../format.ts'
@@ -105,7 +105,7 @@ function Navigation({ nav, caller }: NavProps) {
   const auditor = mayOpen(READ_TENANT, caller)
   const items: readonly (readonly [NavItem, string, string, boolean])[] = [
     ['overview', 'Overview', OVERVIEW, auditor],
-    ['runs', 'Runs', RUNS, true],
+    ['runs', 'Runs', RUNS, mayOpen(READ_OWN_RUNS, caller)],
     ['doubts', 'In doubt', DOUBTS, mayOpen(READ_OWN_PAYLOADS, caller) && caller.run === undefined],
     ['approvals', 'Approvals', APPROVALS, mayOpen(READ_ALL_APPROVALS, caller)],
     ['refused', 'Refused', auditPath('rejections'), auditor],

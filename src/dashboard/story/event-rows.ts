@@ -1,5 +1,6 @@
 /** @module Events of a window as rows of a table: one line of words each, payloads left behind as they are read. */
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { orRefused } from '../page.ts'
 import { describeEvent, type ToolNames } from './describe.ts'
 
@@ -28,13 +29,14 @@ export async function eventRows(
   { run, story, from, to }: RowRange,
 ): Promise<readonly EventRow[]> {
   const rows: EventRow[] = []
-  for await (const page of orRefused(await ledger.runEvents(caller, run, { from, to }))) {
-    for (const event of page) {
-      const { revision, type, time, actor, principal, via } = event.header
-      const whom = { ...(principal !== undefined && { principal }), ...(via !== undefined && { via }) }
-      const seal = event.seal === undefined ? {} : { seal: event.seal }
-      rows.push({ revision, type, time, actor, ...whom, ...seal, text: describeEvent(event, story) })
-    }
-  }
+  for await (const page of orRefused(await ledger.runEvents(caller, run, { from, to })))
+    for (const event of page) rows.push(rowOf(event, story))
   return rows
+}
+
+export function rowOf(event: LedgerEvent, story: ToolNames): EventRow {
+  const { revision, type, time, actor, principal, via } = event.header
+  const whom = { ...(principal !== undefined && { principal }), ...(via !== undefined && { via }) }
+  const seal = event.seal === undefined ? {} : { seal: event.seal }
+  return { revision, type, time, actor, ...whom, ...seal, text: describeEvent(event, story) }
 }

@@ -1,5 +1,8 @@
 /** @module What the ledger says of events that do not verify, and of the scrub. */
+import type { Caller } from '../../access/caller.ts'
+import type { Refusal } from '../../domain/refusal.ts'
 import type { SealFault } from '../identity/sealer.ts'
+import type { LedgerEvent } from '../ledger-event.ts'
 
 /** An event on record as broken. */
 export interface IntegrityFault {
@@ -39,6 +42,18 @@ export interface Integrity {
   state(reader: Reader): IntegrityState
   /** How many events are on record as broken, but for past ones: every page asks. */
   broken(reader: Reader): number
+  /**
+   * Events of a run as they lie in the store, each with what its own seal says, at most 500 from the first one on; `revision` is that of the last
+   * one there is. For people who look into a run that the ledger refuses to read: what is made of it rests on nothing.
+   */
+  eventsAsStored(
+    caller: Caller,
+    runId: string,
+    range: { readonly from: number; readonly to: number },
+  ): Promise<
+    | { readonly ok: true; readonly value: readonly LedgerEvent[]; readonly revision: number }
+    | { readonly ok: false; readonly refusal: Refusal }
+  >
   /** Reads the whole store now, and resolves once it is read and what was found is on record. */
   scrub(): Promise<void>
   /** Resolves once what readings found so far is on record, or could not be put there. */

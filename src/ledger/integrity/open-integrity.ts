@@ -19,7 +19,7 @@ export interface OpenIntegrityDeps
 }
 
 export interface OpenIntegrity extends AsyncDisposable {
-  readonly integrity: Integrity
+  readonly integrity: Omit<Integrity, 'eventsAsStored'>
   stats(): LedgerStats['integrity']
   /** The state of a run, with `seal: 'invalid'` where an event of it is on record as broken. */
   marked(caller: Caller, runId: string, found: Promise<Found<JsonObject>>): Promise<Found<JsonObject>>
