@@ -15,6 +15,8 @@ import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
 import { wrapStore } from './wrap-store.ts'
 
+/** Of a neighbour beside one test, however much that appends. */
+const HANDOVERS_MAX = 40
 /** Events enough for several pages of every reading. */
 const FILLED = { tenants: 6, runs: 7, handoffs: 7 }
 
@@ -87,7 +89,7 @@ async function openNeighbour(place: SharedPlace): Promise<Neighbour> {
 }
 
 /**
- * The shared store for one test. With each append of the test the neighbour hands over once, unless it is at it still. Closing it waits for the
+ * The shared store for one test. With each append of the test the neighbour hands over once, unless it is at it still, and some dozens of times in all. Closing it waits for the
  * neighbour, and rejects where that was refused.
  */
 export async function openBesideNeighbour(place: SharedPlace): Promise<EventStore> {
@@ -96,6 +98,8 @@ export async function openBesideNeighbour(place: SharedPlace): Promise<EventStor
   let opening: Promise<Neighbour> | undefined
   let writing: Promise<void> | undefined
   let failed: unknown
+  let isClosing = false
+  let handovers = 0
   const write = async (): Promise<void> => {
     const isFirst = opening === undefined
     opening ??= openNeighbour(place)
@@ -105,17 +109,22 @@ export async function openBesideNeighbour(place: SharedPlace): Promise<EventStor
   }
   return wrapStore(store, {
     append: (append) => {
-      writing ??= write()
-        .catch((error: unknown) => {
-          failed ??= error
-        })
-        .finally(() => {
-          writing = undefined
-        })
+      // A reading that was cut may be put on record while the store is closed already.
+      if (!isClosing && writing === undefined && handovers < HANDOVERS_MAX) {
+        handovers += 1
+        writing = write()
+          .catch((error: unknown) => {
+            failed ??= error
+          })
+          .finally(() => {
+            writing = undefined
+          })
+      }
       place.count(append.records.length)
       return store.append(append)
     },
     [Symbol.asyncDispose]: async () => {
+      isClosing = true
       await writing
       await (await opening)?.[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()

@@ -13,7 +13,9 @@ const test = suite('two ledgers on one PostgreSQL that dies, and whose connectio
 
 /** `COUNTERSIGN_KILLS=50` kills the server so often, and gives as many rounds of cuts; by default few, for every day. */
 const KILLS = Number(process.env.COUNTERSIGN_KILLS ?? 4)
-const LOAD_MS = 250
+/** Acknowledged before a kill, at least; the number varies, so that kills fall into every part of a write. */
+const LOAD_MIN = 10
+const CUTS_A_ROUND = 5
 /** New runs after so many rounds: each check reads the runs in use from their beginning. */
 const ROUNDS_PER_WORKLOAD = 10
 
@@ -33,7 +35,7 @@ async function loaded(url: string): Promise<Loaded> {
 async function round(
   { clients, workloads, ledgers }: Loaded,
   index: number,
-  happens: () => Promise<void>,
+  happens: (workload: Workload) => Promise<void>,
 ): Promise<void> {
   const [first] = clients
   if (first === undefined) throw new Error('two ledgers were asked for')
@@ -44,7 +46,7 @@ async function round(
   const workload = workloads.at(-1) as Workload
   const stop = new AbortController()
   const driven = clients.map((client) => workload.drive(client, stop.signal))
-  await happens()
+  await happens(workload)
   stop.abort()
   await Promise.all(driven)
   for (const client of clients) {
@@ -75,22 +77,20 @@ async function lastChecks({ ledgers, clients, workloads }: Loaded): Promise<numb
   return acknowledged
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
 test('the server is killed under load, by SIGKILL and by an immediate stop: nothing acknowledged is lost, nothing is doubled (F131)', async () => {
   const server = await startPostgres()
   const state = await loaded(await newPostgresUrl(server))
   await using _ = state.ledgers
   for (let index = 0; index < KILLS; index += 1) {
-    await round(state, index, async () => {
-      await pause(LOAD_MS * (0.5 + Math.random()))
+    await round(state, index, async ({ acknowledged }) => {
+      const load = acknowledged.size + LOAD_MIN + ((index * 37) % 100)
+      await eventually(() => (acknowledged.size >= load ? true : undefined), 'the load')
       await server.kill(index % 2 === 0 ? 'SIGKILL' : 'SIGQUIT')
       await server.start()
-      await pause(LOAD_MS / 2)
     })
   }
   const acknowledged = await lastChecks(state)
-  assert.ok(acknowledged > KILLS * 10, `the load was too light: ${acknowledged}`)
+  assert.ok(acknowledged >= KILLS * LOAD_MIN, `the load was too light: ${acknowledged}`)
   console.log(`${KILLS} kills of the server: ${acknowledged} acknowledged, none lost, none doubled`)
   await server.kill()
 })
@@ -105,13 +105,14 @@ test('connections are cut at random bytes under load: nothing acknowledged is lo
   await using _ = state.ledgers
   for (let index = 0; index < KILLS; index += 1) {
     await round(state, index, async () => {
+      const cuts = proxy.cuts() + CUTS_A_ROUND
       proxy.cutting = true
-      await pause(LOAD_MS * 2)
+      await eventually(() => (proxy.cuts() >= cuts ? true : undefined), 'cuts')
       proxy.cutting = false
     })
   }
   const acknowledged = await lastChecks(state)
-  assert.ok(proxy.cuts() > KILLS * 4, `too few cuts: ${proxy.cuts()}`)
+  assert.ok(proxy.cuts() >= KILLS * CUTS_A_ROUND, `too few cuts: ${proxy.cuts()}`)
   console.log(`${proxy.cuts()} cuts: ${acknowledged} acknowledged, none lost, none doubled`)
   await server.kill()
 })
