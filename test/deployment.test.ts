@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { name as projection } from '../projections/server-run.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { readConnectionUrl } from '../src/store/eventstoredb/connection-url.ts'
 import { readConnectionUrl as readPostgresUrl } from '../src/store/postgres/connection-url.ts'
@@ -52,6 +53,15 @@ test('every store that a ledger is given is one that it takes, on services that 
   assert.equal(hosts.sort(), ['cluster-node-1', 'cluster-node-2', 'cluster-node-3', 'eventstore', 'postgres'])
   const named = [...hosts, ...all(/([a-z0-9-]+): \{ condition:/g), ...all(/([a-z][a-z0-9-]+):2113(?=[,\n])/g)]
   for (const name of named) assert.ok(SERVICES.includes(name), name)
+})
+
+test('the documents name stores as they are taken, and the projection that this build installs (F253)', () => {
+  const page = textOf('docs/cluster.md')
+  const urls = [...page.matchAll(/["`]((?:postgres|esdb|kurrentdb)[^"`]*:\/\/[^"`]+)["`]/g)].map(([, url = '']) => url)
+  const whole = urls.filter((url) => !/:\/\/$|\.{3}$/.test(url))
+  assert.ok(whole.length >= 6, whole.join(' '))
+  for (const url of whole) assert.ok((url.startsWith('postgres') ? readPostgresUrl : readConnectionUrl)(url).shown)
+  assert.equal([...new Set(page.match(/countersign-run-v\d+/g))], [projection])
 })
 
 test('what runs our image has no capability, no way to more rights and a read-only root, and a full disk does not restart it', () => {

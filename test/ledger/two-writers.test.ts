@@ -138,6 +138,36 @@ writers(
   },
 )
 
+writers(
+  'what another ledger wrote is in the next answer of this one, which holds an older state of the run (STR-7)',
+  async () => {
+    await using test = await testLedger()
+    const other = await test.sibling()
+    await drive(test, 'r').start({ budget: { tokens: 100 } })
+    const shown = async () => {
+      const [run, context, budget] = [
+        await test.ledger.run(alice, 'r'),
+        await test.ledger.context(alice, 'r', {}),
+        await test.ledger.budget(alice, 'r'),
+      ]
+      if (!(run.ok && context.ok && budget.ok)) throw new Error('not found')
+      return [run.value.revision, context.value.context, budget.value.tokens]
+    }
+    assert.equal(await shown(), [0, {}, 0])
+    ok(await execute(other, { kind: 'envelope', body: { agent: 'a', payload: { n: 1 }, tokens: 5 } }))
+    assert.equal(await shown(), [1, { n: 1 }, 5])
+    const { callId } = ok(await execute(other, { kind: 'claim', body: { tool: 'book', args: {} } }))
+    ok(await execute(other, { kind: 'settle', callId: String(callId), body: { fence: 1, result: 'booked' } }))
+    const call = await test.ledger.call(alice, 'r', String(callId))
+    assert.is(call.ok && call.value.result, 'booked')
+    const replay = await replayed(test.ledger, 'r')
+    assert.is(replay.verdict, 'VERIFIED')
+    ok(await execute(other, { kind: 'complete', body: {} }))
+    const ended = await test.ledger.run(alice, 'r')
+    assert.is(ended.ok && ended.value.status, 'completed')
+  },
+)
+
 for (const exclusive of [false, true]) {
   writers(
     `a store that loses answers (${exclusive ? 'one writer' : 'two writers'}): an ok answer is in the stream once, no link breaks`,

@@ -48,7 +48,7 @@ const isNoted = (error: unknown): void => {
   if (!(error instanceof RangeError)) throw error
 }
 
-test('(A144) appends, heads, pages, the end and the live watch go to the leader: a follower may lag behind what it acknowledged', async () => {
+test('(A144) appends, heads, pages, the end and the live watch go to the leader: a follower may lag behind what it acknowledged (STR-26)', async () => {
   const { asked, connection } = noting()
   const canonical = (value: unknown): string => JSON.stringify(value)
   const append = { stream: 's', expectedRevision: 0, records: [] }

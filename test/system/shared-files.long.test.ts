@@ -83,6 +83,19 @@ test('a new process takes the files of another from the database, reads the tail
   assert.equal(place.warned, [])
 })
 
+test('a copy is renewed after a tenth of the history, and by whichever process gets to it (STR-39)', async () => {
+  await using place = await sharedPlace()
+  await place.write('first', runNames(0, RUNS))
+  await using first = place.files('first')
+  assert.equal(await first.turn(), FILES)
+  await place.write('second', ['few'])
+  await using second = place.files('second')
+  for (const each of [first, second]) assert.equal(await each.turn(), [], 'less than a tenth came since')
+  await place.write('second', runNames(RUNS, RUNS / 5))
+  assert.equal(await second.turn(), FILES, 'put by the process that has followed so far')
+  assert.equal(await first.turn(), [], 'which the other one finds there')
+})
+
 test('a copy is put while the ledger writes on, and is one state of the file all the same', async () => {
   await using place = await sharedPlace()
   await place.write('first', runNames(0, RUNS))

@@ -1,0 +1,66 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ApiClient } from '../support/api-client.ts'
+import { startNode } from '../support/eventstoredb-node.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { startLedgers } from '../support/shared-store.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { eventually } from '../support/within.ts'
+
+const test = suite('a new process on EventStoreDB, with the files of one that was stopped')
+
+const RUNS = 40
+const FILES = ['views.db', 'audit.db', 'log.db']
+
+async function start(url: string, data: string, keys: string): Promise<ServerProcess> {
+  mkdirSync(data, { recursive: true })
+  copyFileSync(keys, join(data, 'keys.json'))
+  return await startServer({ data, args: ['--store', url, '--scrub-days', '0', '--checkpoint-seconds', '1'] })
+}
+
+/** Once all that follows the store has caught up with it. */
+async function answers(client: ApiClient): Promise<unknown> {
+  const runs = (await client.get('/v1/runs?limit=100')).body.items as readonly object[]
+  const events = await client.get('/v1/audit/events?types=EnvelopeAccepted&limit=100')
+  assert.is(events.status, 200, events.text)
+  const found = events.body.items as readonly { readonly digest?: string }[]
+  await eventually(
+    async () => ((await client.get('/v1/log/checkpoint')).status === 200 ? true : undefined),
+    'a checkpoint',
+  )
+  return { runs: runs.length, rows: runs, events: found.length, found }
+}
+
+test('files copied out of the folder of a stopped process are checked and taken: the new one reads what came since, and answers the same (F252)', async () => {
+  await using node = await startNode()
+  await using first = await startLedgers({ url: node.url, processes: 1, args: ['--checkpoint-seconds', '1'] })
+  const [owner] = first.servers
+  if (owner === undefined) throw new Error('one server was asked for')
+  const client = await owner.client()
+  for (let n = 0; n < RUNS; n += 1) {
+    assert.is((await client.post('/v1/runs', { id: `r${n}`, name: 'r' })).status, 201)
+    const handed = await client.post(`/v1/runs/r${n}/envelopes`, { agent: 'a', payload: { n } })
+    assert.is(handed.status, 201, handed.text)
+  }
+  const expected = await answers(client)
+  assert.equal(await owner.stop(), { code: 0, signal: null })
+
+  using folder = tempFolder()
+  mkdirSync(folder.file('copied'))
+  for (const name of FILES) copyFileSync(join(owner.data, name), folder.file(`copied/${name}`))
+  const read: number[] = []
+  for (const data of ['copied', 'empty']) {
+    const before = node.sent.subscription
+    await using server = await start(node.url, folder.file(data), join(owner.data, 'keys.json'))
+    assert.equal(await answers(await server.client()), expected, data)
+    read.push(node.sent.subscription - before)
+    assert.not.match(server.said, /made anew|rebuilt/, data)
+  }
+  const [helped = 0, alone = 0] = read
+  assert.ok(alone >= 2 * RUNS, `without them everything is read: ${alone}`)
+  assert.ok(helped < alone / 2, `${helped} of ${alone} events were read`)
+})
+
+test.run()
