@@ -15,7 +15,7 @@ const test = suite('two ledgers on one PostgreSQL that dies, and whose connectio
 const KILLS = Number(process.env.COUNTERSIGN_KILLS ?? 4)
 /** Acknowledged before a kill, at least; the number varies, so that kills fall into every part of a write. */
 const LOAD_MIN = 10
-const CUTS_A_ROUND = 5
+const CUTS_A_ROUND = 20
 /** New runs after so many rounds: each check reads the runs in use from their beginning. */
 const ROUNDS_PER_WORKLOAD = 10
 
