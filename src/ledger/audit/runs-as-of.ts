@@ -78,6 +78,8 @@ async function listed(
   for (;;) {
     const starts = await past.starts(place)
     for (const start of starts) {
+      const turn = pace?.turn()
+      if (turn !== undefined) await turn
       const isFull = items.length >= limit || looked >= (deps.lookedMax ?? LOOKED_MAX)
       const row = isFull ? 'later' : await past.row(start)
       if (row === 'later') return { items, ...(place !== undefined && { next: place }) }

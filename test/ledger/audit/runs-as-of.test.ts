@@ -5,6 +5,7 @@ import type { RunsAsOf, RunsFilter } from '../../../src/ledger/audit/audit-reads
 import { runsAsOf } from '../../../src/ledger/audit/runs-as-of.ts'
 import { Followed } from '../../../src/ledger/followed.ts'
 import { RunList } from '../../../src/ledger/read/run-list.ts'
+import type { Pace } from '../../../src/resources/work-queue.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 import { auditOf } from '../../support/audited.ts'
 import { randomRun } from '../../support/random-run.ts'
@@ -149,5 +150,20 @@ past('a page looks at so many runs and folds so many events, and says where the 
   assert.equal(ids(await walk({ foldedMax: events - 1 }, { inDoubt: true })).flat(), ['d', 'c', 'b', 'a'])
   assert.equal(ids(await walk({ foldedMax: events - 1 }, { status: 'completed' })).flat(), [])
 })
+
+past(
+  'a filter that none of the runs fits gives other work a turn between two of them, however many it looks at (F260)',
+  async () => {
+    await using test = await testLedger({ audit: true })
+    const runs = 30
+    for (let run = 0; run < runs; run += 1) await drive(test, `r${run}`).start()
+    const { treeSize } = await auditOf(test.ledger).asOf(alice)
+    let turns = 0
+    const pace: Pace = { turn: () => void (turns += 1), isOver: false, leave: () => undefined }
+    const found = await auditOf(test.ledger).runs({ ...alice, pace }, { status: 'failed' }, { treeSize, limit: 10 })
+    assert.ok(found.ok && found.items.length === 0)
+    assert.ok(turns >= runs, `${turns} turns`)
+  },
+)
 
 past.run()
