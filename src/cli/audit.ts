@@ -1,5 +1,5 @@
 /** @module `countersign audit QUERY`, and its two shortest ways in: `events` and `search`. */
-import { AUDIT_QUERIES, type AuditQueryName } from '../ledger/audit/audit-queries.ts'
+import { AUDIT_QUERIES, type AuditQueryName, followsFromLog } from '../ledger/audit/audit-queries.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-queries.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -44,7 +44,8 @@ export async function search(args: Arguments): Promise<number> {
 async function answerQuestion(name: AuditQueryName, args: Arguments): Promise<number> {
   const params = queryParams(name, args)
   const limit = limitOf(args)
-  const [file, bundle] = [args.text('export'), args.text('bundle')]
+  const file = args.text('export')
+  const bundle = followsFromLog(AUDIT_QUERIES[name].shape) ? args.text('bundle') : undefined
   if (file !== undefined && bundle !== undefined)
     throw usageFailure('--export and --bundle name a file each: one at a time')
   const wanted = bundle ?? file

@@ -7,6 +7,8 @@ import { cellText, fitted, jsonLine, widthOf } from '../../src/cli/shown.ts'
 import { type Output, printRows, widthsOf } from '../../src/cli/table.ts'
 import { frames } from '../../src/client/sse-frames.ts'
 import { openLedger } from '../../src/compose/compose.ts'
+import { AUDIT_QUERIES, type AuditQueryName } from '../../src/ledger/audit/audit-queries.ts'
+import { SERVICE_QUERIES } from '../../src/ledger/audit/service-queries.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
 import { readSettings } from '../../src/settings/config.ts'
@@ -61,6 +63,41 @@ async function rows(...args: readonly string[]): Promise<readonly Record<string,
   assert.is(stderr, '')
   return rowsOf(stdout)
 }
+
+inspect(
+  'every audit command prints with --json the very rows that HTTP answers, those of the service among them',
+  async () => {
+    const settings = readSettings({ data: join(cwd, '.countersign') }, {})
+    const more: Readonly<Record<string, readonly string[]>> = {
+      search: ['--text', 'growth'],
+      sample: ['--seed', 'abc'],
+    }
+    // As of one size: each question is itself on record.
+    const size = ['--as-of', '7']
+    const asked: Record<string, readonly Record<string, unknown>[]> = {}
+    for (const name of Object.keys(AUDIT_QUERIES))
+      asked[name] = await rows('audit', name, '--json', ...size, ...(more[name] ?? []))
+    for (const name of Object.keys(SERVICE_QUERIES)) asked[name] = await rows('audit', name, '--json')
+    assert.equal(
+      (await rows('audit', '--json')).map(({ query }) => query),
+      Object.keys(asked),
+    )
+    await using opened = await openLedger(settings, silentLog)
+    const { audit, service } = opened.ledger
+    const caller = { tenant: 'default', actor: 'alice' }
+    const filters: Readonly<Record<string, object>> = { search: { text: 'growth' } }
+    for (const name of Object.keys(AUDIT_QUERIES) as AuditQueryName[]) {
+      const question = { name, filter: filters[name] ?? {}, ...(name === 'sample' && { seed: 'abc' }) }
+      // Pages of a planned question are not put on record.
+      const planned = await audit?.plan(caller, question, { limit: 500, treeSize: 7 })
+      const page = planned === undefined || 'code' in planned ? undefined : await audit?.page(caller, planned)
+      assert.equal(asked[name], JSON.parse(page?.itemsText() ?? 'null'), name)
+    }
+    assert.equal(asked.service, (await service.history({ limit: 500 })).items)
+    assert.equal(asked.tokens, (await service.tokens('default', { limit: 500 })).items)
+    assert.ok((asked.events?.length ?? 0) > 5 && asked.rejections?.length === 1)
+  },
+)
 
 inspect('--as-of shows runs, a run, and its report as they were at that size of the log', async () => {
   const [early] = await rows('runs', 'show', 'r', '--as-of', '2')

@@ -10,7 +10,7 @@ import { answerBundle, judgedAnswer, rowsIn } from '../../support/answer-bundles
 import { askAll, auditOf } from '../../support/audited.ts'
 import { fork } from '../../support/fork-driver.ts'
 import { randomRun } from '../../support/random-run.ts'
-import { drive } from '../../support/run-driver.ts'
+import { drive, ok } from '../../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
 const answers = suite<{ test: TestLedger }>('export: bundles of answers to auditors')
@@ -57,6 +57,14 @@ async function everyAnswer(test: TestLedger): Promise<void> {
   const undone = await back.called('pay', { agent: 'writer', compensate: { tool: 'undo' } })
   await back.do({ kind: 'compensate', body: { reason: 'undo it' } })
   await back.undo(undone, { error: { message: 'no' } })
+  const seen = drive(test, 'seen')
+  await seen.start()
+  const doubtful = await seen.called('pay', { agent: 'writer', compensate: { tool: 'undo' } })
+  await seen.called('keep', { compensate: { tool: 'undo' } })
+  await seen.do({ kind: 'compensate', body: { reason: 'undo it' } })
+  const callId = String(ok(await seen.undo(doubtful, { unknown: { reason: 'timed out' } })).callId)
+  // Somebody's word on the call that was to undo it settles it.
+  ok(await seen.do({ kind: 'resolve', callId, body: { outcome: 'executed', evidence: 'seen' } }))
   test.clock.nowMs -= 5_000
   await back.do({ kind: 'usage', body: { agent: 'late', usage: { tokens: 1 } } })
   test.clock.nowMs += 10_000
