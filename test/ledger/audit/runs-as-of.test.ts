@@ -159,7 +159,10 @@ past(
     for (let run = 0; run < runs; run += 1) await drive(test, `r${run}`).start()
     const { treeSize } = await auditOf(test.ledger).asOf(alice)
     let turns = 0
-    const pace: Pace = { turn: () => void (turns += 1), isOver: false, leave: () => undefined }
+    const turn = (): undefined => {
+      turns += 1
+    }
+    const pace: Pace = { turn, isOver: false, leave: () => undefined }
     const found = await auditOf(test.ledger).runs({ ...alice, pace }, { status: 'failed' }, { treeSize, limit: 10 })
     assert.ok(found.ok && found.items.length === 0)
     assert.ok(turns >= runs, `${turns} turns`)
