@@ -20,6 +20,7 @@ const PAGES = [
   { name: 'overview', path: '/ui/overview' },
   { name: 'runs', path: '/ui/runs' },
   { name: 'run', path: '/ui/runs/claim-2291', height: 1000 },
+  { name: 'past', path: '/ui/runs/claim-2291?asOf=event-23', height: 1000 },
   { name: 'fork', path: '/ui/runs/reserve-17' },
   { name: 'refusal', path: '/ui/runs/claim-2291/refusals', height: 1010, before: proofChecked },
   { name: 'proof', path: '/ui/runs/claim-2291/refusals', before: scrolledToProof },

@@ -47,9 +47,11 @@ function DamagedRun({ run, detail, rows, from, last, isAuditor }: DamagedProps) 
       <p class="crumbs">
         <a href={RUNS}>Runs</a>
       </p>
-      <h1>
-        <Data text={run} /> <Badge kind="bad" text="does not verify" />
-      </h1>
+      <div class="page-head">
+        <h1>
+          <Data text={run} /> <Badge kind="bad" text="does not verify" />
+        </h1>
+      </div>
       <div class="notice notice-bad">
         <h2>The record of this run is damaged</h2>
         <p>
