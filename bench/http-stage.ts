@@ -80,7 +80,7 @@ export async function startRuns({ url, token }: Target, kinds: readonly RunKind[
   }
 }
 
-async function appendedEvents({ url }: Target): Promise<number> {
+export async function appendedEvents({ url }: Pick<Target, 'url'>): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const count = /^countersign_appended_events_total (\d+)$/m.exec(text)?.[1]
   if (count === undefined) throw new Error('the metrics do not say how many events were appended')

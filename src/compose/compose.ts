@@ -14,6 +14,7 @@ import { readWitnesses } from '../outside/witness-client.ts'
 import type { ReaderThreads } from '../reading/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
+import type { SealThreads } from '../sealing/seal-threads.ts'
 import type { Settings } from '../settings/config.ts'
 import { guardedTarget } from '../settings/guarded-target.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
@@ -32,6 +33,7 @@ import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import { checkpointsPath, openAuditIndex, openFollowingFiles, openLogs, openViews } from './compose-files.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
+import { openSealing, partsOf } from './compose-sealing.ts'
 import { SharedFiles } from './compose-sharing.ts'
 import { openCopies, openReader, openStore } from './compose-stores.ts'
 import { judgedLedger } from './judged-ledger.ts'
@@ -58,6 +60,8 @@ export interface OpenLedger extends AsyncDisposable {
   readonly readers?: ReaderThreads
   /** Absent: the files that follow the store are written in this thread. */
   readonly upkeep?: UpkeepThread
+  /** Absent: commands are decided on and sealed in this thread. */
+  readonly sealing?: SealThreads
 }
 
 /**
@@ -70,7 +74,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     // What cannot be dialled is said before anything is opened.
     const dialled = dialledBy(settings)
     makeDataFolder(settings)
-    const memory = new MemoryBudget(budgetBytes(settings))
+    const memory = new MemoryBudget(budgetBytes(settings), partsOf(settings))
     const work = new WorkQueue()
     const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
     const known = readKeys(settings.keys)
@@ -91,41 +95,35 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     if (sharing !== undefined) opened.add(sharing)
     const files = opened.add(openFollowingFiles(settings, { keys, log, store, memoryBytes: memory.totalBytes }))
     const { views, upkeep } = files
-    const origin = settings.origin === undefined ? {} : { origin: settings.origin }
-    const logs = {
-      store: files.logs,
-      maxDelayMs: settings.checkpointDelayMs,
-      ...dialled.ofLogs,
-      ...keptBeside(settings),
-    }
-    const audit = {
-      index: files.audit,
-      onlyIfAsked: settings.auditIfAsked === true,
-      waitMs: settings.auditWaitMs,
-    }
+    const logs = { store: files.logs, ...logSettings(settings), ...dialled.ofLogs }
+    const audit = { onlyIfAsked: settings.auditIfAsked === true, waitMs: settings.auditWaitMs }
     let created: Ledger | undefined
-    const readers = openReaders(settings, log, { index: audit.index, upkeep, ledger: () => created })
+    const readers = openReaders(settings, log, { index: files.audit, upkeep, ledger: () => created })
+    const sealing = openSealing(settings, { store, views, memory, work, log })
+    if (sealing !== undefined) opened.add(sealing)
     created = await createLedger({
       store,
       views,
       keys,
       log,
       logs,
-      audit: { ...audit, elsewhere: readers },
+      audit: { index: files.audit, ...audit, elsewhere: readers },
       memory,
       work,
       ...(upkeep && { upkeep: (host) => upkeep.begin(host) }),
+      ...(sealing && { sealing: (host) => sealing.begin(host) }),
       isOwnerGone: ownerGone(settings),
       values: settings.values,
       scrubDays: settings.scrubDays,
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
-      ...origin,
+      ...(settings.origin !== undefined && { origin: settings.origin }),
     })
     const ledger = opened.add(dialled.judged(created, log))
     if (sharing !== undefined) opened.add(sharing.keep())
     if (readers !== undefined) opened.add(readers)
     return {
-      ...{ ledger, keys, store, memory, work, ...(readers && { readers }), ...(upkeep && { upkeep }) },
+      ...{ ledger, keys, store, memory, work },
+      ...{ ...(readers && { readers }), ...(upkeep && { upkeep }), ...(sealing && { sealing }) },
       [Symbol.asyncDispose]: () => opened.close(),
     }
   } catch (error) {
@@ -196,9 +194,9 @@ function walLossLog(log: Log): (loss: WalLoss) => void {
       : log.error(loss, 'the log of the store is damaged: the ledger goes on without its last frames, as requested')
 }
 
-function keptBeside(settings: Settings): { kept?: CheckpointFile } {
+function logSettings(settings: Settings): Pick<LogSettings, 'maxDelayMs' | 'kept'> {
   const path = checkpointsPath(settings)
-  return path === undefined ? {} : { kept: new CheckpointFile(path) }
+  return { maxDelayMs: settings.checkpointDelayMs, ...(path !== undefined && { kept: new CheckpointFile(path) }) }
 }
 
 /** Two processes that each made keys for a store they share would found two ledgers on it. */

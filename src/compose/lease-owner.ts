@@ -14,12 +14,16 @@ const SEEN_MS = 50
  * A store in a file has one owner at a time: whoever else held a lease as its owner is gone, or this process would not have it. One that only
  * closed the store may still carry out what it began: where it is a process of this machine, its end has to be seen.
  */
-export function ownerGone({ store }: Pick<Settings, 'store'>): (owner: string) => boolean {
+export function ownerGone(
+  { store }: Pick<Settings, 'store'>,
+  /** Of this process, in whichever thread. */
+  ownName = STORE_OWNER,
+): (owner: string) => boolean {
   const isAlone = store.kind === 'sqlite'
   let seen = { owner: '', atMs: 0, gone: false }
   return (owner) => {
     if (owner.startsWith('s:')) {
-      if (!isAlone || owner === STORE_OWNER) return false
+      if (!isAlone || owner === ownName) return false
       const [, part] = PROCESS_PART.exec(owner) ?? []
       return part === undefined || !isOfThisMachine(part) || isProcessGone(part)
     }

@@ -1,7 +1,6 @@
 /** @module Puts the ledger together: identity first, then the write path and the queries on one set of hot runs. */
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
-import { cacheWithin } from '../resources/sized-cache.ts'
 import type { Fault } from '../signing/check.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
@@ -28,20 +27,16 @@ import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
 import { noticesOf } from './read/notices.ts'
 import { type OpenCallsDeps, openCallsOf } from './read/open-calls.ts'
-import { Queries, type RunQueries } from './read/queries.ts'
-import { Reader } from './read/reader.ts'
+import type { Queries, RunQueries } from './read/queries.ts'
 import { reportFaults } from './read/record-seal.ts'
 import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
 import { waitReads } from './read/wait-reads.ts'
 import { type OwnStats, Stats } from './stats.ts'
-import { ValueStore } from './values/value-store.ts'
 import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
-import { LeaseClock } from './write/lease-clock.ts'
-import { type RunAggregateDeps, RunAggregates } from './write/run-aggregates.ts'
-import { WritePath } from './write/write-path.ts'
+import { writeSide } from './write/write-side.ts'
 
 /** The party that upkeep reads as: no tenant has this name. */
 const UPKEEP = ''
@@ -57,7 +52,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const [sealer, logKeys] = [new Sealer(keys, memory), new LogKeys(keys)]
-  const { origin: request, readOnly, work, tenantPolicy } = options
+  const { origin: request, readOnly, work } = options
   const founding: LedgerIdentityDeps = { store, views, keys, sealer, logKeys, effects, log, origin: request, readOnly }
   const stats = new Stats()
   const followed = followedBy(options)
@@ -70,13 +65,13 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const keeping = options.upkeep?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, keeping)
 
-  const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
-  const runs = hotRunsWithin(memory, { store, views, sealer, leases, work }, options.hotRunsMax)
-  const values = new ValueStore({ store, sealer, effects, memory })
-  const reader = new Reader({ store, runs, sealer, values })
-  const queries = new Queries({ store, runs, reader, sealer, leases, values })
-  const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
-  const write = new WritePath({ ...deciding, valueLimits: options.values })
+  const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId })
+  const { runs, reader } = side
+  const sealing = await options.sealing?.({
+    ...{ ledgerId, kid: () => sealer.kid, counts: stats, onFault: (fault) => sealer.faultFound(fault) },
+  })
+  const { writes: write, queries: runQueries } = sealing ?? { writes: side.write, queries: side.queries }
+  const { queries } = side
   const listing = { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
@@ -85,7 +80,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
   const exports = new Exports({ store, logs, logKeys, effects, facts })
   const finish = finishOnce([list, audit])
-  const stopWatching = watched(founding, { stats, runs, upkeep: keeping })
+  const stopWatching = watched(founding, { stats, runs, upkeep: keeping, sealing })
 
   return {
     ledgerId,
@@ -93,8 +88,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...(logs && { logs }),
     ...(audit && { audit: audit.reads }),
     ...createCommands({ write, queries, newId: effects.newId }),
-    ...queriesOf(queries),
-    run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
+    ...queriesOf(runQueries),
+    run: (caller, runId, at) => integrity.marked(caller, runId, runQueries.run(caller, runId, at)),
     ...waitingOf({ queries, reader, list, effects }),
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
@@ -104,13 +99,14 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...keptUp({ lag, list, logs }) }),
-    drain: () => runs.drained(),
+    drain: () => sealing?.drained() ?? runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
       await integrity[Symbol.asyncDispose]()
       list[Symbol.dispose]()
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
+      await sealing?.end()
       await logs?.[Symbol.asyncDispose]()
       // Last: the log's checkpoint and the record of who read are events too.
       if (readOnly !== true) await finish()
@@ -188,12 +184,6 @@ function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore
   return (who) => pacedStore(store, work?.begin({ tenant: UPKEEP, caller: who }))
 }
 
-function hotRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: number | undefined): RunAggregates {
-  const runs = new RunAggregates(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
-  memory.watch('hot-runs', () => runs.bytes)
-  return runs
-}
-
 function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
   return {
     listRuns: (caller, filter) => deps.list.list(caller, filter),
@@ -201,7 +191,7 @@ function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
   }
 }
 
-function queriesOf(queries: Queries): RunQueries {
+function queriesOf(queries: RunQueries): RunQueries {
   return {
     run: (caller, runId, at) => queries.run(caller, runId, at),
     context: (caller, runId, at) => queries.context(caller, runId, at),

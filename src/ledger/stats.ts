@@ -4,6 +4,9 @@ import type { LedgerStats } from './ledger-stats.ts'
 
 export type OwnStats = 'appendedEvents' | 'appends' | 'conflicts' | 'refusals' | 'storeFaults' | 'inFlightAppends'
 
+/** What the write path counts. */
+export type WriteCounts = Pick<Stats, 'handedOver' | 'settled' | 'conflict' | 'refused'>
+
 export class Stats {
   #appendedEvents = 0
   #appends = 0

@@ -1,5 +1,7 @@
 /** @module What a new key, and a store that goes away, make of a ledger that is open. */
+import { takesReads } from '../store/event-store.ts'
 import { type LedgerIdentityDeps, recordRotations } from './identity/ledger-identity.ts'
+import type { Sealing } from './sealing.ts'
 import type { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import type { Upkeep } from './upkeep.ts'
@@ -9,16 +11,17 @@ interface Watching {
   readonly stats: Stats
   readonly runs: RunAggregates
   readonly upkeep: Upkeep | undefined
+  readonly sealing: Pick<Sealing, 'keysChanged'> | undefined
 }
 
 /** Returns what ends the watch. */
-export function watched(founding: LedgerIdentityDeps, { stats, runs, upkeep }: Watching): () => void {
+export function watched(founding: LedgerIdentityDeps, { stats, runs, ...others }: Watching): () => void {
   const { keys, store, log, readOnly } = founding
   const stops = [
-    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding, upkeep))),
+    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding, others))),
     watchStore(store, { log, stats }),
     store.onStatus((status) => {
-      if (status.state !== 'ready' && status.state !== 'full') runs.clear()
+      if (!takesReads(status)) runs.clear()
     }),
   ]
   return () => {
@@ -26,9 +29,12 @@ export function watched(founding: LedgerIdentityDeps, { stats, runs, upkeep }: W
   }
 }
 
-function recordNewKey(founding: LedgerIdentityDeps, upkeep: Upkeep | undefined): void {
+function recordNewKey(founding: LedgerIdentityDeps, { upkeep, sealing }: Pick<Watching, 'upkeep' | 'sealing'>): void {
   recordRotations(founding).then(
-    () => upkeep?.keysChanged(),
+    () => {
+      upkeep?.keysChanged()
+      sealing?.keysChanged(founding.sealer.kid)
+    },
     (error: unknown) =>
       founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
   )

@@ -3,7 +3,7 @@
  * among tenants, then among the callers of a tenant. While somebody writes, readers rest between their slices, so that a write waits for one slice at most.
  */
 
-import { type Charge, least, leastUsed, type Party, putLast } from './fair-shares.ts'
+import { type Charge, least, leastUsed, type Party, putLast, type Work } from './fair-shares.ts'
 import { realTurns, SLICE_MS, type TurnEffects, WriteTurns } from './write-turns.ts'
 
 /** While writes come, readers rest this many times as long as they worked. */
@@ -112,6 +112,11 @@ export class WorkQueue {
   chargeTo(charge: Charge): void {
     this.#charge = charge
     this.writes.chargeTo(charge)
+  }
+
+  /** Work that another thread did. */
+  charge(work: Work): void {
+    this.#charge?.(work)
   }
 
   /** For `ReaderPace` alone. */

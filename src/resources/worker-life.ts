@@ -18,6 +18,8 @@ export interface WorkerOptions<Message> {
   readonly file: URL
   readonly workerData: unknown
   readonly name: string
+  /** Most that its heap may grow to. Default 256 MiB. */
+  readonly heapBytes?: number
   readonly receive: (message: Exclude<Message, OpenFailed>) => void
   /** Called once, when it is no more. */
   readonly ended: (why: string) => void
@@ -25,9 +27,9 @@ export interface WorkerOptions<Message> {
 
 /** While it is idle it keeps no process alive. */
 export function startWorker<Message extends { readonly kind: string }>(options: WorkerOptions<Message>): Worker {
-  const { file, workerData, name, receive, ended } = options
+  const { file, workerData, name, heapBytes = HEAP_BYTES, receive, ended } = options
   const resourceLimits = {
-    maxOldGenerationSizeMb: HEAP_BYTES / MIB - YOUNG_MIB,
+    maxOldGenerationSizeMb: Math.floor(heapBytes / MIB) - YOUNG_MIB,
     maxYoungGenerationSizeMb: YOUNG_MIB,
   }
   // Set for the whole process, as `npm start` does, it goes before the limit of a thread; the heap that this one began with has its size by now.

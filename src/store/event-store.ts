@@ -89,6 +89,11 @@ export interface StoreStatus {
   readonly forgetting?: readonly ForgettingStream[]
 }
 
+/** Whether the store's medium is open: reads go on, whether or not it takes appends. */
+export function takesReads({ state }: StoreStatus): boolean {
+  return state === 'ready' || state === 'full'
+}
+
 /** Pages of records, oldest first unless told otherwise. Pages bound memory; their size is the backend's own. */
 export type RecordPages = AsyncIterable<readonly ReadRecord[]>
 

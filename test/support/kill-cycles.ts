@@ -9,6 +9,8 @@ import { Workload } from './workload.ts'
 
 export interface KillOptions {
   readonly cycles: number
+  /** Of a server on a file. */
+  readonly args?: readonly string[]
 }
 
 export interface KillFigures {
@@ -24,8 +26,8 @@ const LOAD_MIN = 20
 /** A restart may take so long (the matrix' row F1) on a machine that has nothing else to do; the quickest one counts. */
 const RESTART_MAX_MS = 2_000
 
-export async function killUnderLoad({ cycles }: KillOptions): Promise<KillFigures> {
-  await using ledger = await ledgerProcesses(1)
+export async function killUnderLoad({ cycles, args }: KillOptions): Promise<KillFigures> {
+  await using ledger = await ledgerProcesses(1, args)
   const server = ledger.first
   const token = await server.token()
   const workloads: Workload[] = []

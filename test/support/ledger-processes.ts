@@ -29,11 +29,11 @@ export interface LedgerProcesses extends AsyncDisposable {
   readonly verify: () => Promise<void>
 }
 
-/** Starts them. `processes`: how many, where the store takes more than one. */
-export async function ledgerProcesses(processes: number): Promise<LedgerProcesses> {
+/** Starts them. `processes`: how many, where the store takes more than one; `args`: of a server on a file. */
+export async function ledgerProcesses(processes: number, args: readonly string[] = []): Promise<LedgerProcesses> {
   const kind = testStoreKind('sqlite')
   const tenant = freshTenant('acme', kind)
-  const { servers, command, ...ledgers } = await open(kind, { processes, tenant })
+  const { servers, command, ...ledgers } = await open(kind, { processes, tenant, args })
   const [first] = servers
   if (first === undefined) throw new Error('at least one process is asked for')
   // Other tests leave on a shared server what does not verify, and nobody else sees a store in memory: an export holds what this tenant wrote.
@@ -47,8 +47,14 @@ export async function ledgerProcesses(processes: number): Promise<LedgerProcesse
   return { first, servers, tenant, verify, [Symbol.asyncDispose]: () => ledgers[Symbol.asyncDispose]() }
 }
 
-function open(kind: TestStoreKind, more: { readonly processes: number; readonly tenant: string }): Promise<Ledgers> {
-  if (kind === 'sqlite') return onFile()
+interface ProcessesOf {
+  readonly processes: number
+  readonly tenant: string
+  readonly args: readonly string[]
+}
+
+function open(kind: TestStoreKind, { args, ...more }: ProcessesOf): Promise<Ledgers> {
+  if (kind === 'sqlite') return onFile(args)
   // A store in memory takes the keys that it makes along: tokens need keys that are given.
   if (kind === 'memory') return startLedgers({ url: 'memory:', processes: 1 })
   if (kind === 'postgres') return onPostgres(more.processes)
@@ -60,8 +66,8 @@ async function onPostgres(processes: number): Promise<Ledgers> {
   return await startLedgers({ url: await newPostgresUrl(), processes })
 }
 
-async function onFile(): Promise<Ledgers> {
-  const server = await startServer()
+async function onFile(args: readonly string[]): Promise<Ledgers> {
+  const server = await startServer({ args })
   return {
     servers: [server],
     command: (command) => countersign([...command, '--data', server.data]),

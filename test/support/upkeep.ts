@@ -32,9 +32,9 @@ export async function addRuns(opened: OpenLedger, count: number, prefix = 'r'): 
   }
 }
 
-/** The thread's own program, which runs this code first: `before`, where it is set there, is called with each message ahead of the program. */
-export function programBefore(code: string): URL {
-  const own = new URL('../../src/compose/upkeep-worker.js', import.meta.url)
+/** A thread's own program, which runs this code first: `before`, where it is set there, is called with each message ahead of the program. */
+export function programBefore(code: string, program: 'upkeep-worker' | 'seal-worker' = 'upkeep-worker'): URL {
+  const own = new URL(`../../src/compose/${program}.js`, import.meta.url)
   const text = `
     import { existsSync } from 'node:fs'
     import { parentPort as port } from 'node:worker_threads'

@@ -1,13 +1,7 @@
 import { suite } from 'uvu'
-import * as assert from 'uvu/assert'
-import type { ApiClient } from '../support/api-client.ts'
-import { countersign } from '../support/command-line.ts'
-import { armDisk, buildFaultyDisk, type Fault, hasStruck } from '../support/disk-fault.ts'
-import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
-import { startServer } from '../support/server-process.ts'
+import { buildFaultyDisk } from '../support/disk-fault.ts'
+import { servesOverFailingDisk } from '../support/failing-disk.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { eventually } from '../support/within.ts'
-import { Workload } from '../support/workload.ts'
 
 const test = suite('a disk that fails while the server serves')
 const folder = tempFolder()
@@ -18,68 +12,10 @@ if (env === undefined) console.log('skipped: failing syncs, there is no C compil
 process.env.DISK_FAULT_FILE = env?.DISK_FAULT_FILE
 const claim = env === undefined ? test.skip : test
 
-const FAULTS: readonly Fault[] = [
-  { op: 'sync', error: 'EIO', nth: 1 },
-  { op: 'sync', error: 'EIO', nth: 2, times: 2 },
-  { op: 'sync', error: 'EIO', nth: 7 },
-  { op: 'write', error: 'EIO', nth: 3 },
-  { op: 'write', error: 'EIO', nth: 5, cutShort: true },
-]
-
-async function isReady(client: ApiClient): Promise<true | undefined> {
-  return (await client.get('/readyz')).status === 200 ? true : undefined
-}
-
-/** Load over one fault; afterwards everything requested is there once. Gives how often clients were told 503. */
-async function surviveFault(client: ApiClient, fault: Fault, name: string): Promise<number> {
-  const workload = new Workload({ name })
-  await workload.startRuns(client)
-  const stop = new AbortController()
-  const driven = workload.drive(client, stop.signal)
-  armDisk(fault)
-  await eventually(() => hasStruck() || undefined, `${name}: the fault`)
-  await eventually(() => isReady(client), `${name}: the store open again`)
-  const acknowledgedBefore = workload.acknowledged.size
-  await eventually(() => (workload.acknowledged.size > acknowledgedBefore ? true : undefined), `${name}: new writes`)
-  stop.abort()
-  await driven
-
-  assert.equal(lostOrDoubled(workload, await recordedMarks(client, workload.runs)), [], name)
-  await workload.settle(client)
-  assert.equal(workload.unexpected, [], name)
-  assert.equal(lostOrDoubled(workload, await recordedMarks(client, workload.runs)), [], name)
-  return workload.statuses.get(503) ?? 0
-}
-
 claim(
   'a failed sync or write is a 503 for those who wait; the store opens again, nothing is lost or doubled; each is logged once (F5, F45, STR-21)',
   async () => {
-    // The library looks at files of this name only.
-    const store = folder.file('data/ledger.sqlite')
-    await using server = await startServer({
-      args: ['--store', store],
-      data: folder.file('data'),
-      ...(env !== undefined && { env }),
-    })
-    const client = server.clientOf(await server.token())
-    let [refused, faults] = [0, 0]
-    const survive = async (fault: Fault): Promise<void> => {
-      refused += await surviveFault(client, fault, `f${faults}`)
-      faults += 1
-      assert.is((await client.get('/healthz')).status, 200)
-    }
-    for (const fault of FAULTS) await survive(fault)
-    // A fault may meet a write of the server's own, for which no client waits.
-    while (refused === 0 && faults < 4 * FAULTS.length) await survive({ op: 'sync', error: 'EIO', nth: 1 })
-    assert.ok(refused > 0, 'some were told to come later')
-    const told = server.said.split('\n').filter((line) => line.includes('the store is not available'))
-    assert.ok(told.length >= 2 && told.length <= 2 * faults, `${told.length} lines`)
-    assert.match(told[0] ?? '', /"file":"[^"]*ledger.sqlite","operation":"fsync","errno":"EIO"/)
-    const metrics = (await client.get('/metrics')).text
-    assert.match(metrics, /store_faults_total\{operation="fsync",errno="EIO"\} [1-9]/)
-    assert.equal(await server.stop(), { code: 0, signal: null })
-    const verified = await countersign(['verify', '--data', folder.file('data'), '--store', store])
-    assert.is(verified.code, 0, verified.stdout + verified.stderr)
+    if (env !== undefined) await servesOverFailingDisk(folder, { env })
   },
 )
 

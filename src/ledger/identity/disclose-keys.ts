@@ -6,11 +6,11 @@ import { readHeader } from '../../signing/header-reader.ts'
 import { ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Caller, Found } from '../ledger.ts'
-import type { WritePath } from '../write/write-path.ts'
+import type { RunWrites } from '../sealing.ts'
 import type { Sealer } from './sealer.ts'
 
 export interface DiscloseDeps {
-  readonly write: WritePath
+  readonly write: RunWrites
   readonly store: EventStore
   readonly sealer: Sealer
   readonly ledgerId: string

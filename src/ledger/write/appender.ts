@@ -20,7 +20,7 @@ import type { Reader } from '../read/reader.ts'
 import { responseOfEvents } from '../responses/event-responses.ts'
 import { type AnsweredEvent, type CommandResponse, withRedacted } from '../responses/response-parts.ts'
 import { responseTo } from '../responses/responses.ts'
-import type { Stats } from '../stats.ts'
+import type { WriteCounts } from '../stats.ts'
 import type { PendingCommand } from './decide.ts'
 import type { LeaseClock } from './lease-clock.ts'
 import { outcomeWithRead } from './outcome-with-read.ts'
@@ -43,7 +43,7 @@ export const AGAIN: Attempt = { refusedNow: false, undecided: true, settled: Pro
 
 export interface OutcomeDeps {
   readonly reader: Reader
-  readonly stats: Stats
+  readonly stats: WriteCounts
 }
 
 export interface AppendDeps extends OutcomeDeps {

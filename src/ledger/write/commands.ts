@@ -7,8 +7,8 @@ import { weigh } from '../../resources/memory-budget.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
+import type { RunWrites } from '../sealing.ts'
 import { startLinked } from './linked-start.ts'
-import type { WritePath } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
 /** Batches below this are decided in one turn. */
@@ -17,7 +17,7 @@ const SPREAD_FROM_BYTES = 64 * 1024
 const WEIGHT_OF_A_BYTE = 2
 
 interface CommandDeps {
-  readonly write: WritePath
+  readonly write: RunWrites
   readonly queries: Queries
   readonly newId: () => string
 }

@@ -19,7 +19,7 @@ export const CACHE_EVERY_EVENTS = 1_000
 export const CACHE_LATEST_EVENTS = 4 * CACHE_EVERY_EVENTS
 
 export interface LoadDeps extends VerifyDeps {
-  readonly views: ViewStore
+  readonly views: Pick<ViewStore, 'loadFold' | 'saveFold'>
   /** Whose turns large events are folded in; absent: one after the other. */
   readonly work?: WorkQueue | undefined
 }

@@ -11,11 +11,11 @@ import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { BranchOrigin } from '../../domain/run-life.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
-import type { WritePath } from './write-path.ts'
+import type { RunWrites } from '../sealing.ts'
 import { refused } from './write-refusals.ts'
 
 interface LinkDeps {
-  readonly write: WritePath
+  readonly write: RunWrites
   readonly queries: Queries
 }
 

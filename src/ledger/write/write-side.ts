@@ -1,0 +1,43 @@
+/** @module The write side of a ledger over one set of hot runs: what decides, seals and appends, and what reads the state of a run. */
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
+import { cacheWithin } from '../../resources/sized-cache.ts'
+import type { EventStore } from '../../store/event-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { LedgerOptions } from '../ledger-options.ts'
+import type { Effects } from '../ports.ts'
+import { Queries } from '../read/queries.ts'
+import { Reader } from '../read/reader.ts'
+import type { WriteCounts } from '../stats.ts'
+import { ValueStore } from '../values/value-store.ts'
+import type { LoadDeps } from './fold-cache.ts'
+import { LeaseClock } from './lease-clock.ts'
+import { type RunAggregateDeps, RunAggregates } from './run-aggregates.ts'
+import { WritePath } from './write-path.ts'
+
+export interface WriteSideOptions
+  extends Pick<LedgerOptions, 'tenantPolicy' | 'isOwnerGone' | 'values' | 'hotRunsMax' | 'work'> {
+  readonly store: EventStore
+  readonly views: LoadDeps['views']
+  readonly sealer: Sealer
+  readonly effects: Effects
+  readonly stats: WriteCounts
+  readonly memory: MemoryBudget
+  readonly ledgerId: string
+}
+
+export function writeSide(options: WriteSideOptions) {
+  const { store, views, sealer, effects, stats, memory, work, ledgerId, tenantPolicy } = options
+  const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
+  const runs = hotRunsWithin(memory, { store, views, sealer, leases, work }, options.hotRunsMax)
+  const values = new ValueStore({ store, sealer, effects, memory })
+  const reader = new Reader({ store, runs, sealer, values })
+  const queries = new Queries({ store, runs, reader, sealer, leases, values })
+  const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
+  return { runs, reader, queries, write: new WritePath({ ...deciding, valueLimits: options.values }) }
+}
+
+function hotRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: number | undefined): RunAggregates {
+  const runs = new RunAggregates(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
+  memory.watch('hot-runs', () => runs.bytes)
+  return runs
+}
