@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { FORMATS, type FormatName } from '../../src/export/formats.ts'
+import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
 import { checkedEvent, ledgerEvent } from '../../src/ledger/read/parse-record.ts'
 import { readHeader } from '../../src/signing/header-reader.ts'
 import { storeOfEveryEvent, TENANT } from '../support/every-event.ts'
@@ -74,6 +75,17 @@ test('what the check of a record read of it makes the same line, in every format
       assert.is(line, FORMATS[format].open(SCOPE).event(ledgerEvent(record)), format)
     }
   }
+})
+
+test('the compiler refuses a spread of an event, which would lose its body and texts without a word', async () => {
+  await using store = await storeOfEveryEvent()
+  const [record] = await collect(store.readAll())
+  if (record === undefined) throw new Error('the store has events')
+  const event = ledgerEvent(record)
+  // @ts-expect-error `data` and `texts` are accessors: a spread lacks them, and its type must say so.
+  const spread: LedgerEvent = { ...event }
+  assert.is(spread.data, undefined)
+  assert.is(JSON.stringify(event.data), event.texts.data)
 })
 
 test.run()

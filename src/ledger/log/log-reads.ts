@@ -19,6 +19,7 @@ import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type {
   ConsistencyProof,
+  InclusionPath,
   InclusionProof,
   LeafQuery,
   LogAnswer,
@@ -136,7 +137,7 @@ class LogReads implements OwnReads {
     return headers === undefined ? undefined : formatEntryBundle(headers)
   }
 
-  inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionProof> {
+  inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionPath> {
     const tree = this.#projection.tree(tenant)
     const published = tree.signedSize
     if (published === 0) return refused('no-checkpoint', published)
@@ -148,7 +149,7 @@ class LogReads implements OwnReads {
     }
     if (row.index >= published) return refused('not-published', published)
     if (size !== undefined && row.index >= size) return refused('not-a-range', published)
-    return { ok: true, value: inclusionProof(tree, row, size ?? published) }
+    return { ok: true, value: inclusionPath(tree, row, size ?? published) }
   }
 
   async checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>> {
@@ -158,7 +159,9 @@ class LogReads implements OwnReads {
     const header = parseJson(record?.header ?? '')
     const isNamed = isJsonObject(header) && header.id === found.value.eventId
     const isLeaf = record !== undefined && sameHash(leafHash(record.header), found.value.leaf)
-    return isNamed && isLeaf ? found : refused('leaf-damaged', this.#projection.tree(tenant).signedSize)
+    const tree = this.#projection.tree(tenant)
+    if (!isNamed || !isLeaf) return refused('leaf-damaged', tree.signedSize)
+    return { ok: true, value: { ...found.value, root: tree.rootAt(found.value.size) } }
   }
 
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof> {
@@ -268,16 +271,7 @@ function rootOf(tree: TenantTree, size: number): Uint8Array {
   return size === 0 ? emptyRoot() : tree.rootAt(size)
 }
 
-function inclusionProof(tree: TenantTree, { index, eventId, stream, revision }: LeafRow, size: number): InclusionProof {
+function inclusionPath(tree: TenantTree, { index, eventId, stream, revision }: LeafRow, size: number): InclusionPath {
   const leaf = tree.read({ level: 0, index })
-  return {
-    index,
-    eventId,
-    stream,
-    revision,
-    size,
-    leaf,
-    root: tree.rootAt(size),
-    proof: proveInclusion(index, size, tree.read),
-  }
+  return { index, eventId, stream, revision, size, leaf, proof: proveInclusion(index, size, tree.read) }
 }

@@ -31,12 +31,16 @@ interface LeafPlace {
   readonly revision: number
 }
 
-export interface InclusionProof extends LeafPlace {
+/** What leads from a leaf to a root. */
+export interface InclusionPath extends LeafPlace {
   readonly index: number
   readonly size: number
   readonly leaf: Uint8Array
-  readonly root: Uint8Array
   readonly proof: readonly Uint8Array[]
+}
+
+export interface InclusionProof extends InclusionPath {
+  readonly root: Uint8Array
 }
 
 export interface ConsistencyProof {
@@ -129,7 +133,7 @@ export interface TenantLogs {
   /** The entries of a bundle of the published tree; undefined where it has none. */
   entries(tenant: string, tile: TileId): Promise<Uint8Array | undefined>
   /** In the tree of `size` leaves; of the last checkpoint, where none is given. */
-  inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionProof>
+  inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionPath>
   /** The same, with the event that it names read from the store and held against the leaf (LOG-23). */
   checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>>
   /** Up to the last checkpoint, where no `to` is given. */
