@@ -3,14 +3,13 @@ import { evolveRun } from '../projections/run.ts'
 import type { RunState } from '../projections/run-state.ts'
 import type { Header } from '../schemas/header.ts'
 import { runStream } from '../schemas/names.ts'
+import { verifyTarget } from '../src/cli/verify-target.ts'
 import { recordedEvent } from '../src/ledger/read/parse-record.ts'
 import { replayRecords } from '../src/ledger/read/replay.ts'
 import { checkRecord, firstExpectation, nextExpectation } from '../src/signing/check.ts'
 import { createRunKeys } from '../src/signing/key-ring.ts'
 import type { RecordPages } from '../src/store/event-store.ts'
-import { openRowScan } from '../src/store/sqlite/row-scan.ts'
 import { openSqliteReader } from '../src/store/sqlite/sqlite-reader.ts'
-import { verifyRecords } from '../src/verify/verify-records.ts'
 import type { Bench, BenchGroup } from './bench.ts'
 import { CALLER, openLocalLedger, postEnvelopes, startRun, storeFile } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
@@ -150,20 +149,17 @@ async function perSecond(data: string, read: (stream: string, pages: RecordPages
   return (RUNS * EVENTS_A_RUN * 1000) / (performance.now() - startedMs)
 }
 
-/** As `countersign verify` does it, without its report. */
+/** As `countersign verify` does it, without its report: with as many threads as it takes here, and their start. */
 async function verified(data: string): Promise<number> {
   const { ring } = await keysOf(data)
-  using scan = openRowScan({ path: storeFile(data) })
   const startedMs = performance.now()
-  const { verdict, events } = await verifyRecords(scan.pages(), {
-    keys: { ring, runKeys: createRunKeys(ring) },
-    wholeStore: true,
-    again: () => scan.pages(),
-    onFault: () => {},
-  })
+  const { result } = await verifyTarget(
+    { kind: 'store', name: storeFile(data) },
+    { keys: { ring, runKeys: createRunKeys(ring) }, findKey: () => undefined, onFault: () => {} },
+  )
   const seconds = (performance.now() - startedMs) / 1000
-  if (verdict !== 'VERIFIED') throw new Error(`the store of the bench is ${verdict}`)
-  return events / seconds
+  if (result.verdict !== 'VERIFIED') throw new Error(`the store of the bench is ${result.verdict}`)
+  return result.events / seconds
 }
 
 async function keysOf(data: string) {

@@ -10,6 +10,7 @@ const PROGRAMS = [
   'src/store/sqlite/writer-worker.js',
   'src/compose/reader-worker.js',
   'src/compose/upkeep-worker.js',
+  'src/compose/verify-worker.js',
 ]
 
 /** `test/support/program.ts` knows the folder, and how a program is named in it. */

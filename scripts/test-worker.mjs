@@ -39,10 +39,12 @@ async function run(url) {
 /** The threads of a ledger come from the bundles of their programs: one file loads in half the time of a hundred, and tests start thousands. */
 function startThreadsBundled() {
   const bundles = new Map(
-    ['src/store/sqlite/writer-worker.js', 'src/compose/reader-worker.js'].map((program) => [
-      new URL(`../dist/${program}`, import.meta.url).href,
-      new URL(`../dist/bundled/${program.replaceAll('/', '-')}`, import.meta.url),
-    ]),
+    ['src/store/sqlite/writer-worker.js', 'src/compose/reader-worker.js', 'src/compose/verify-worker.js'].map(
+      (program) => [
+        new URL(`../dist/${program}`, import.meta.url).href,
+        new URL(`../dist/bundled/${program.replaceAll('/', '-')}`, import.meta.url),
+      ],
+    ),
   )
   threads.Worker = class extends threads.Worker {
     constructor(file, options) {

@@ -4,19 +4,17 @@ import { EVENTS } from '../../schemas/events.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
+import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
 import type { ServerPlace } from '../settings/places.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
-import {
-  type SourceItem,
-  type SourcePages,
-  type VerifyOptions,
-  type VerifyResult,
-  verifyRecords,
-} from '../verify/verify-records.ts'
+import type { SourceItem, SourcePages } from '../verify/source-item.ts'
+import { soundPages } from '../verify/threads/sound-pages.ts'
+import type { VerifyThreads } from '../verify/threads/verify-threads.ts'
+import { type VerifyOptions, type VerifyResult, verifyRecords } from '../verify/verify-records.ts'
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
@@ -43,7 +41,20 @@ export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   readonly findKey: FindReaderKey
   /** Other parts of a log are verified with it. */
   readonly inChain?: boolean
+  /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what. Default: as many as there are processors, at most 4. */
+  readonly threads?: ThreadOptions
 }
+
+interface ThreadOptions {
+  /** 0: this thread does all of it. */
+  readonly count?: number
+  /** A shorter store is verified before they have begun. */
+  readonly fromEvents?: number
+  readonly rangeRows?: number
+}
+
+/** Their start costs what some 30,000 events cost on two processors. */
+const THREADS_FROM_EVENTS = 30_000
 
 export interface FoundVerdict {
   readonly result: VerifyResult
@@ -74,8 +85,9 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   using scan = openStoreScan(path)
   options.onOpen?.(scan.expected)
   const thorough = options.depth !== 'fast'
-  const pages = function* (): Generator<readonly SourceItem[], void> {
-    yield* scan.pages()
+  await using threads = threadsFor(path, scan.expected, options)
+  const pages = async function* (): AsyncGenerator<readonly SourceItem[], void> {
+    yield* threads === undefined ? scan.pages() : soundPages(scan, threads, options.threads?.rangeRows)
     yield scan.structure(thorough)
     yield beside.faults.map((fault) => ({ fault }))
   }
@@ -85,6 +97,17 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const noted = withCheckpoints(notingTenants(pages(), seen), held)
   const result = await verifyRecords(noted, { ...options, wholeStore: true, again })
   return { ...result, unchecked: [...result.unchecked, ...uncheckedEnds(beside, seen, options.checkpoint)] }
+}
+
+function threadsFor(
+  path: string,
+  events: number,
+  { threads = {}, keys, depth = 'full' }: TargetOptions,
+): VerifyThreads | undefined {
+  const { count = defaultVerifyThreads(), fromEvents = THREADS_FROM_EVENTS } = threads
+  // Without keys no event is sound by itself.
+  if (keys === undefined || events < fromEvents) return undefined
+  return openVerifyThreads(count, { path, ring: { keys: keys.ring.keys }, depth })
 }
 
 async function verifyServer(
@@ -151,7 +174,7 @@ class KeptOfServer {
 }
 
 function originIn(item: SourceItem): string | undefined {
-  if ('fault' in item || item.stream !== SYSTEM_STREAM || item.revision !== 0) return undefined
+  if ('fault' in item || 'sound' in item || item.stream !== SYSTEM_STREAM || item.revision !== 0) return undefined
   try {
     return EVENTS.LedgerCreated.schema.safeParse(JSON.parse(item.data)).data?.origin
   } catch {

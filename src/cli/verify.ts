@@ -88,6 +88,7 @@ async function verifyOne(
     ...(checkpoint && { checkpoint }),
     ...more,
     findKey,
+    ...threadsWanted(inputs),
     onOpen: (total) => {
       progress = startProgress({ unit: 'events', total })
     },
@@ -104,6 +105,13 @@ async function verifyOne(
     elapsedMs: performance.now() - startedMs,
   })
   return { found, checkpoint }
+}
+
+function threadsWanted({ text }: Arguments): Pick<TargetOptions, 'threads'> {
+  const wanted = text('threads')
+  if (wanted === undefined) return {}
+  if (!/^[0-9]{1,2}$/.test(wanted)) throw usageFailure('--threads takes a whole number, 0 to 99')
+  return { threads: { count: Number(wanted) } }
 }
 
 type NamedTarget = VerifyTarget & { readonly settings: Settings }

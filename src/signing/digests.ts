@@ -30,6 +30,11 @@ export function digestText(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
 
+/** The 32 bytes that a text of `digestText` stands for. */
+export function digestBytes(text: string): Uint8Array {
+  return Buffer.from(text.slice(PREFIX.length), 'hex')
+}
+
 /** SHA-256 over the value's canonical bytes. */
 export function jsonDigest(value: Json): string {
   return textDigest(canonicalJson(value))

@@ -8,8 +8,9 @@ import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { openNote } from '../merkle/signed-note.ts'
+import { digestBytes } from '../signing/digests.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
-import type { SourceFault, SourceItem, SourcePages } from './verify-records.ts'
+import type { SourceFault, SourceItem, SourcePages } from './source-item.ts'
 
 export type ReadCheckpoint =
   | { readonly ok: true; readonly checkpoint: Checkpoint; readonly tenant: string }
@@ -57,7 +58,7 @@ export async function* withCheckpoints(
       if ('fault' in item) continue
       const tenant = logTenant(item.stream) ?? ''
       const log = logs.get(tenant)
-      if (log !== undefined && isLeaf(item, tenant, streams)) log.take(item.header)
+      if (log !== undefined && isLeaf(item, tenant, streams)) log.take(item)
     }
     yield page
   }
@@ -75,9 +76,9 @@ class HeldLog {
     this.#compare()
   }
 
-  take(header: string): void {
+  take(item: Exclude<SourceItem, SourceFault>): void {
     if (this.#held.every(({ size }) => size <= this.#tree.size)) return
-    this.#tree.append(leafHash(header))
+    this.#tree.append('sound' in item ? digestBytes(item.digest) : leafHash(item.header))
     this.#compare()
   }
 

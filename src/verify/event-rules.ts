@@ -69,6 +69,11 @@ export class EventRules {
     return this.#announcedKids.has(kid)
   }
 
+  /** Whether the order of events has nothing against one that is sound by itself. */
+  admits({ stream, ringIndex: index }: { readonly stream: string; readonly ringIndex: number }): boolean {
+    return !this.#disclosed.has(stream) && (this.#announced === undefined || index <= this.#announced)
+  }
+
   /** Rules for an event whose seal fits, or whose seal nobody can check. */
   check(header: Header, data: string): Found {
     const found = [this.#place(header), this.#end(header), this.#key(header), this.#body(header, data)]

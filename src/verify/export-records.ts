@@ -14,8 +14,7 @@ import { type Completeness, type FindLogKey, judgeCompleteness } from './export-
 import { ExportTree } from './export-tree.ts'
 import type { VerifyFaultCode } from './fault.ts'
 import { type Line, readLines } from './read-lines.ts'
-import type { PlacedRecord } from './stream-check.ts'
-import type { SourceFault, SourceItem } from './verify-records.ts'
+import type { PlacedRecord, SourceFault, SourceItem } from './source-item.ts'
 
 /** A header of 8 KiB and a body that holds more than the payload of 512 KiB that came in. */
 const LINE_MAX_BYTES = 8 * 1024 * 1024
@@ -156,7 +155,7 @@ function isWithin(stream: string, { tenant, run }: Pick<ExportTrailer, 'tenant' 
   return name?.tenant === tenant && (run === null || name.runId === run)
 }
 
-function recordOf(line: Line, text: string, value: JsonObject): SourceItem {
+function recordOf(line: Line, text: string, value: JsonObject): PlacedRecord | SourceFault {
   const { header, salt, data } = value
   const saltBytes = typeof salt === 'string' ? fromBase64url(salt) : undefined
   const place = placeOf(header)

@@ -6,7 +6,7 @@ import { leafHash, sameHash } from '../merkle/hashes.ts'
 import { digestText } from '../signing/digests.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
 import { isLeaf } from './checkpoint-check.ts'
-import type { PlacedRecord } from './stream-check.ts'
+import type { PlacedRecord } from './source-item.ts'
 
 interface SaidTree {
   readonly treeSize?: number | null | undefined

@@ -1,6 +1,7 @@
 /** @module Where a record stands, as a fault says it. */
 import type { VerifyFault } from './fault.ts'
-import type { Judged, PlacedRecord } from './stream-check.ts'
+import type { PlacedRecord } from './source-item.ts'
+import type { Judged } from './stream-check.ts'
 
 export function placeOf(
   record: PlacedRecord,

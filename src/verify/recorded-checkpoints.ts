@@ -26,6 +26,13 @@ export interface RecordedCheckpointsOptions {
   readonly logKeys?: () => readonly NoteVerifier[]
 }
 
+interface Leaf {
+  readonly stream: string
+  readonly revision: number
+  readonly tenant: string
+  readonly digest: string
+}
+
 export class RecordedCheckpoints {
   readonly #options: RecordedCheckpointsOptions
   readonly #logs = new Map<string, GrowingLog>()
@@ -51,19 +58,36 @@ export class RecordedCheckpoints {
   }
 
   /** The next event in the store's order; says what is wrong with it where it is a checkpoint. `digest` is the event's own. */
-  take({ stream, revision, tenant, type }: Header, data: string, digest: string): string | undefined {
-    if (isValueStream(stream)) return undefined
-    if (revision === 0) this.#streams.add(stream)
-    if (!this.#streams.has(stream)) return undefined
-    const log = this.#logOf(tenant)
-    if (log.dropped) return undefined
+  take(header: Header, data: string, digest: string): string | undefined {
+    const { stream, tenant, type } = header
+    const log = this.#logAt(header)
+    if (log === undefined) return undefined
     // Before it is a leaf itself: no checkpoint covers its own record.
     const wrong =
       type === 'CheckpointSigned' && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
     if (wrong !== undefined) this.#drop(tenant)
-    else if (this.#waiting < WAITING_MAX && log.streams < STREAMS_MAX) this.#waiting += log.add(stream, digest)
-    else this.#overflow(tenant)
+    else this.#grow(log, { stream, tenant, digest })
     return wrong
+  }
+
+  /** The next event, where it is known to be no checkpoint. */
+  pass(event: Leaf): void {
+    const log = this.#logAt(event)
+    if (log !== undefined) this.#grow(log, event)
+  }
+
+  /** Undefined where the event is no leaf of a log that is still compared. */
+  #logAt({ stream, revision, tenant }: Pick<Leaf, 'stream' | 'revision' | 'tenant'>): GrowingLog | undefined {
+    if (isValueStream(stream)) return undefined
+    if (revision === 0) this.#streams.add(stream)
+    if (!this.#streams.has(stream)) return undefined
+    const log = this.#logOf(tenant)
+    return log.dropped ? undefined : log
+  }
+
+  #grow(log: GrowingLog, { stream, tenant, digest }: Pick<Leaf, 'stream' | 'tenant' | 'digest'>): void {
+    if (this.#waiting < WAITING_MAX && log.streams < STREAMS_MAX) this.#waiting += log.add(stream, digest)
+    else this.#overflow(tenant)
   }
 
   #judge(log: GrowingLog, tenant: string, data: string): string | undefined {

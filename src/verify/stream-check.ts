@@ -7,24 +7,7 @@ import { type CheckKeys, checkRecord, type Expectation, type Fault, firstExpecta
 import { readHeader } from '../signing/header-reader.ts'
 import { ringIndex } from '../signing/key-ring.ts'
 import type { VerifyFaultCode } from './fault.ts'
-
-/** A record as a store or an export holds it; `stream`, `revision` and `requestId` are the store's own columns. */
-export interface PlacedRecord {
-  readonly stream: string
-  readonly revision: number
-  readonly header: string
-  readonly salt: Uint8Array
-  readonly data: string
-  /** Absent in exports. */
-  readonly position?: string
-  readonly requestId?: string | undefined
-  /** Place and request id are columns of a store, beside the header; else they are the header's own. */
-  readonly hasColumns?: boolean
-  /** Its neighbours were left out on purpose, as in the answer to a query: its place and seal are checked, its links are not. */
-  readonly alone?: boolean
-  /** Of a part of a log: its stream may have begun before it. */
-  readonly inPart?: boolean
-}
+import type { PlacedRecord, SoundFacts } from './source-item.ts'
 
 /** What a stream's records so far say about the next one: all that is remembered of it. */
 export interface StreamState {
@@ -107,6 +90,20 @@ export class StreamChecks {
     if (revision < state.next) return
     state.next = revision + 1
     state.digestKnown = false
+  }
+
+  /** A record that is sound by itself, where it continues its stream as it should; false, and nothing is changed, where it does not. */
+  goOn({ stream, revision, prev, time, ringIndex: index, digest }: SoundFacts): boolean {
+    const known = this.#streams.get(stream)
+    if (known === undefined ? revision !== 0 || prev !== undefined : !continues(known, { revision, prev, time, index }))
+      return false
+    const state = known ?? this.#state(stream)
+    state.next = revision + 1
+    state.digestKnown = true
+    state.digest = digest
+    state.time = time
+    state.ringIndex = index
+    return true
   }
 
   judge(record: PlacedRecord): Judged {
@@ -243,6 +240,18 @@ export class StreamChecks {
     this.#streams.set(stream, state)
     return state
   }
+}
+
+function continues(
+  state: StreamState,
+  { revision, prev, time, index }: { revision: number; prev: string | undefined; time: string; index: number },
+): boolean {
+  return (
+    revision === state.next &&
+    (prev === state.digest || !state.digestKnown) &&
+    (state.time === undefined || time >= state.time) &&
+    index >= state.ringIndex
+  )
 }
 
 function missing(first: number, last: number): JudgedFault {

@@ -46,8 +46,7 @@ export class ValueChecks {
   take(header: Header, data: string): readonly ValueFault[] {
     if (header.type === 'ValueStored') return this.#grow(header, data)
     const { large } = declarationOf(header.type) ?? {}
-    // Most bodies hold their values, and need not be read.
-    if (large === undefined || !data.includes(`"${large}Ref":`)) return []
+    if (!namesValue(large, data)) return []
     const body = parsed(data)
     return this.#check(header, isObject(body) ? body[`${large}Ref`] : undefined)
   }
@@ -94,6 +93,11 @@ export class ValueChecks {
     if (this.#sound.has(name)) return []
     return [{ code: 'value-missing', message: `the value ${digest} that it names is not there` }]
   }
+}
+
+/** Whether a body may name a value instead of having it as the member `large`. Most have theirs, and need not be read. */
+export function namesValue(large: string | undefined, data: string): large is string {
+  return large !== undefined && data.includes(`"${large}Ref":`)
 }
 
 function parsed(text: string): Json {

@@ -11,16 +11,9 @@ import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
 import { idOf, placeOf } from './record-place.ts'
 import { RecordedCheckpoints } from './recorded-checkpoints.ts'
 import { createSeenIds } from './seen-ids.ts'
-import { type Judged, type PlacedRecord, StreamChecks } from './stream-check.ts'
+import type { PlacedRecord, SoundRecord, SourceFault, SourceItem, SourcePages } from './source-item.ts'
+import { type Judged, StreamChecks } from './stream-check.ts'
 import { ValueChecks } from './value-checks.ts'
-
-/** What the source itself found wrong where a record should be. With a place, the record there counts as seen. */
-export interface SourceFault {
-  readonly fault: VerifyFault
-}
-
-export type SourceItem = PlacedRecord | SourceFault
-export type SourcePages = AsyncIterable<readonly SourceItem[]> | Iterable<readonly SourceItem[]>
 
 export interface VerifyKeys {
   readonly ring: Pick<KeyRing, 'keys'>
@@ -38,7 +31,7 @@ export interface VerifyOptions {
   readonly wholeStore?: boolean
   /** At the end: whether nothing is what there should be, as in a part of a log that has not grown. */
   readonly mayBeEmpty?: () => boolean
-  /** Reads the source from the start once more: needed where an event id may occur twice. */
+  /** Reads the source from the start once more, each record as it lies there: needed where an event id may occur twice. */
   readonly again?: () => SourcePages
   readonly onFault: (fault: VerifyFault) => void
   readonly onProgress?: (events: number) => void
@@ -106,6 +99,23 @@ class Verification {
   }
 
   take(item: SourceItem): void {
+    if (!('sound' in item)) this.#take(item)
+    else if (!this.#pass(item)) this.#take(item.reread())
+  }
+
+  /** What `#judge` comes to for a record that is sound and stands where it should; false where that is not so. */
+  #pass(record: SoundRecord): boolean {
+    if (!this.#rules.admits(record) || !this.#streams.goOn(record)) return false
+    this.events += 1
+    this.#checkPosition(record.position)
+    this.#sealed += 1
+    if (record.behindClock) this.#behindClock += 1
+    if (this.#options.wholeStore === true) this.#checkpoints.pass(record)
+    if (this.#seen.mayRepeat(record.id)) this.#mayRepeat.add(record.id)
+    return true
+  }
+
+  #take(item: PlacedRecord | SourceFault): void {
     if ('fault' in item) {
       const { stream, revision, position } = item.fault
       this.#report(item.fault)
@@ -203,7 +213,7 @@ class Verification {
     const found = new Set<string>()
     for await (const page of again()) {
       for (const item of page) {
-        if ('fault' in item) continue
+        if ('fault' in item || 'sound' in item) continue
         const id = idOf(item.header)
         if (id === undefined || !this.#mayRepeat.has(id)) continue
         if (found.has(id)) {

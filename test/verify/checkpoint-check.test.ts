@@ -7,7 +7,7 @@ import { leafHash } from '../../src/merkle/hashes.ts'
 import { noteSigner, noteVerifier } from '../../src/merkle/note-key.ts'
 import { signNote } from '../../src/merkle/signed-note.ts'
 import { readLogCheckpoint, withCheckpoints } from '../../src/verify/checkpoint-check.ts'
-import type { SourceItem } from '../../src/verify/verify-records.ts'
+import type { SourceItem } from '../../src/verify/source-item.ts'
 
 const test = suite('verify: a checkpoint that was kept')
 

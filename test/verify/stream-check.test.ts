@@ -5,7 +5,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKeyRing, createRunKeys, currentKey } from '../../src/signing/key-ring.ts'
 import { sealEvents } from '../../src/signing/seal.ts'
-import { type Judged, type PlacedRecord, StreamChecks } from '../../src/verify/stream-check.ts'
+import type { PlacedRecord } from '../../src/verify/source-item.ts'
+import { type Judged, StreamChecks } from '../../src/verify/stream-check.ts'
 
 const test = suite('verify: one stream')
 

@@ -6,7 +6,7 @@ import type { Json } from '../../schemas/json.ts'
 import { createKeyRing, createRunKeys, currentKey, type KeyRing, rotateKeyRing } from '../../src/signing/key-ring.ts'
 import { type EventDraft, sealEvents } from '../../src/signing/seal.ts'
 import { createSeenIds } from '../../src/verify/seen-ids.ts'
-import type { PlacedRecord } from '../../src/verify/stream-check.ts'
+import type { PlacedRecord } from '../../src/verify/source-item.ts'
 import { verifyRecords } from '../../src/verify/verify-records.ts'
 
 const records = suite('verify: records')

@@ -6,54 +6,20 @@ import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, isSqliteCode, openReadOnly, sqliteCode } from './open.ts'
+import {
+  PAGE_BYTES,
+  PAGE_ROWS,
+  type PageStart,
+  type RangeRow,
+  type RowScan,
+  type ScanFault,
+  type ScanFaultCode,
+  type ScanItem,
+} from './scanned-rows.ts'
 import { checkSchema } from './schema.ts'
 import { structureFaults } from './structure.ts'
 import { walLossAtRest } from './wal-loss.ts'
 
-export interface ScannedRecord {
-  readonly position: string
-  readonly stream: string
-  readonly revision: number
-  readonly header: string
-  readonly salt: Uint8Array
-  readonly data: string
-  readonly requestId: string | undefined
-  readonly hasColumns: true
-}
-
-export type ScanFaultCode =
-  | 'row-type'
-  | 'not-utf8'
-  | 'stream-row-missing'
-  | 'stream-without-events'
-  | 'schema-altered'
-  | 'structure'
-  | 'wal-damaged'
-  | 'unreadable'
-
-export interface ScanFault {
-  readonly fault: {
-    readonly code: ScanFaultCode
-    readonly message: string
-    readonly position?: string
-    readonly stream?: string
-    readonly revision?: number
-  }
-}
-
-export type ScanItem = ScannedRecord | ScanFault
-
-export interface RowScan extends Disposable {
-  /** About as many events as there are, for a bar of progress. */
-  readonly expected: number
-  /** All rows by position, then what the file's tables say beyond them. Ends where the rows do. */
-  readonly pages: () => Generator<readonly ScanItem[]>
-  /** What is wrong with the log, and what SQLite finds wrong with tables and indexes; `thorough` compares every entry, else their numbers. */
-  readonly structure: (thorough: boolean) => readonly ScanFault[]
-}
-
-const PAGE_ROWS = 512
-const PAGE_BYTES = 1024 * 1024
 const BUSY_TIMEOUT_MS = 5_000
 /** Unreadable positions that are tried one by one before the steps grow. */
 const SMALL_STEPS = 64
@@ -110,15 +76,19 @@ type Row = readonly [
 
 /** Numbers that a double cannot hold would stop the driver: they come as null. */
 const WHOLE = (column: string) => `CASE WHEN ${column} BETWEEN 0 AND ${MAX_INTEGER} THEN ${column} END`
-const ROWS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, salt, data, request
-  FROM events NOT INDEXED WHERE position > ? ORDER BY position LIMIT ${PAGE_ROWS}`
+const COLUMNS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, salt, data, request
+  FROM events NOT INDEXED`
+const ROWS = `${COLUMNS} WHERE position > ? ORDER BY position LIMIT ${PAGE_ROWS}`
+const RANGE = `${COLUMNS} WHERE position > ? AND position <= ? ORDER BY position`
+const ROW = `${COLUMNS} WHERE position = ?`
+
 class Scan implements RowScan {
   readonly expected: number
   readonly #db: Database
   readonly #altered: ScanFault | undefined
   readonly #path: string
   readonly #names = new Map<number, string>()
-  readonly #used = new Set<number>()
+  #used = new Set<number>()
 
   constructor(db: Database, altered: ScanFault | undefined, path: string) {
     this.#db = db
@@ -128,12 +98,24 @@ class Scan implements RowScan {
   }
 
   *pages(): Generator<readonly ScanItem[]> {
+    yield* this.opening()
+    yield* this.rest({ after: 0, rows: 0 }, [])
+  }
+
+  *opening(): Generator<readonly ScanItem[]> {
     if (this.#altered !== undefined) yield [this.#altered]
     const names = this.#loadNames()
     if (names !== undefined) yield [names]
-    for (let after = 0n; ; ) {
+  }
+
+  *rest(from: PageStart, used: Iterable<number>): Generator<readonly ScanItem[]> {
+    for (const id of used) this.#use(id)
+    let skipped = from.rows
+    for (let after = BigInt(from.after); ; ) {
       const { items, last, error } = this.#page(after)
-      if (items.length > 0) yield items
+      const seen = skipped
+      skipped = 0
+      if (items.length > seen) yield seen === 0 ? items : items.slice(seen)
       // Rows behind `after` that claim to stand before it: the tree is damaged, and reading on would never end.
       const stuck = items.length > 0 && last === after
       after = last
@@ -145,6 +127,23 @@ class Scan implements RowScan {
       } else if (items.length === 0) break
     }
     yield this.#emptyStreams()
+  }
+
+  *range({ after, to }: { readonly after: number; readonly to: number }): Generator<RangeRow> {
+    const rows = this.#db.prepare<[bigint, bigint], Row>(RANGE).raw().iterate(BigInt(after), BigInt(to))
+    for (const row of rows) yield { item: this.#item(row), position: Number(row[0]), size: sizeOf(row) }
+  }
+
+  at(position: string): ScanItem {
+    const row = this.#db.prepare<[bigint], Row>(ROW).raw().get(BigInt(position))
+    if (row === undefined) throw new Error(`the row at position ${position} went away while it was verified`)
+    return this.#item(row)
+  }
+
+  takeUsed(): readonly number[] {
+    const used = [...this.#used]
+    this.#used = new Set()
+    return used
   }
 
   structure(thorough: boolean): readonly ScanFault[] {
@@ -219,10 +218,14 @@ class Scan implements RowScan {
 
   #nameOf(streamId: unknown): string | undefined {
     if (typeof streamId !== 'number') return undefined
+    this.#use(streamId)
+    return this.#names.get(streamId)
+  }
+
+  #use(streamId: number): void {
     // An owner beside us may have made the stream since the names were read.
     if (!this.#names.has(streamId)) this.#loadNames()
     this.#used.add(streamId)
-    return this.#names.get(streamId)
   }
 
   #loadNames(): ScanFault | undefined {

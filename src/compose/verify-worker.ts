@@ -1,0 +1,31 @@
+/** @module Entry of a thread that looks at the rows of a store for a verification: a connection of its own to the file, read-only. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { reasonOf } from '../settings/reason-of.ts'
+import { createRunKeys } from '../signing/key-ring.ts'
+import { SoundChecks } from '../verify/sound-checks.ts'
+import { lookAtRows } from '../verify/threads/look-at-rows.ts'
+import type { FromLooker, ToLooker, VerifyWorkerData } from '../verify/threads/protocol.ts'
+import { openStoreScan } from './compose-stores.ts'
+
+function serve(port: MessagePort, { path, ring, depth }: VerifyWorkerData): void {
+  const scan = openStoreScan(path)
+  const checks = new SoundChecks({ ring, runKeys: createRunKeys(ring), depth })
+  port.on('message', (message: ToLooker) => {
+    if (message.kind === 'look') {
+      const rows = lookAtRows(scan, checks, message)
+      port.postMessage({ kind: 'looked', id: message.id, rows } satisfies FromLooker)
+      return
+    }
+    scan[Symbol.dispose]()
+    port.close()
+  })
+}
+
+const port = parentPort
+if (port === null) throw new Error('rows are looked at in a worker thread')
+try {
+  serve(port, workerData as VerifyWorkerData)
+} catch (error) {
+  port.postMessage({ kind: 'open-failed', message: reasonOf(error) } satisfies FromLooker)
+  port.close()
+}
