@@ -1,8 +1,8 @@
 /** @module The files that follow the store: where they lie, who opens them for writing, and the thread that takes them over. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { Log } from '../ledger/ports.ts'
+import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
@@ -18,9 +18,6 @@ import { HandedOver } from '../upkeep/handed-over.ts'
 import type { FileName } from '../upkeep/protocol.ts'
 import { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import type { UpkeepPlaces } from './upkeep-worker.ts'
-
-/** Undefined in a bundle of CommonJS. */
-const HERE: string | undefined = import.meta.url
 
 type DerivedOptions = Omit<DerivedFileOptions, 'path'>
 
@@ -94,10 +91,9 @@ export function openFollowingFiles(settings: Settings, options: FollowingOptions
 
 /** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry the thread's along. */
 function upkeepProgram({ store, upkeepThread }: Settings): URL | undefined {
-  if (upkeepThread === undefined || store.kind !== 'sqlite' || HERE === undefined) return undefined
+  if (upkeepThread === undefined || store.kind !== 'sqlite') return undefined
   if (upkeepThread.program !== undefined) return upkeepThread.program
-  const program = new URL('./upkeep-worker.js', import.meta.url)
-  return existsSync(program) ? program : undefined
+  return workerProgram(() => new URL('./upkeep-worker.js', import.meta.url))
 }
 
 interface InThread extends FollowingOptions {

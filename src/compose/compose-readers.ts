@@ -1,11 +1,11 @@
 /** @module The threads that read, for a store in a file; their program is `reader-worker.ts`. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
 import { HERE as IN_THIS_THREAD, type Upkeep } from '../ledger/upkeep.ts'
 import { ReaderThreads } from '../reading/reader-threads.ts'
+import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import { AUDIT_FILE, LOG_FILE } from '../settings/places.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
@@ -20,18 +20,15 @@ export interface ReadersDeps {
   readonly ledger: () => Pick<Ledger, 'integrity'> | undefined
 }
 
-/** Undefined in a bundle of CommonJS. */
-const HERE: string | undefined = import.meta.url
-
 /** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry their program along. */
 export function openReaders(
   { store, keys, data, readThreads }: Settings,
   log: Log,
   { index, upkeep = IN_THIS_THREAD, ledger }: ReadersDeps,
 ): ReaderThreads | undefined {
-  if (readThreads === 0 || store.kind !== 'sqlite' || HERE === undefined) return undefined
-  const file = new URL('./reader-worker.js', import.meta.url)
-  if (!existsSync(file)) return undefined
+  if (readThreads === 0 || store.kind !== 'sqlite') return undefined
+  const file = workerProgram(() => new URL('./reader-worker.js', import.meta.url))
+  if (file === undefined) return undefined
   const workerData: ReaderPlaces = { store, keys, logs: join(data, LOG_FILE), audit: join(data, AUDIT_FILE) }
   const onFault = (fault: SealFault): void => ledger()?.integrity.reported(fault)
   return new ReaderThreads({ count: readThreads, file, workerData, log, onFault, index: ownerOf(index, upkeep) })

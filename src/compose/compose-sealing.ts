@@ -1,8 +1,8 @@
 /** @module The threads that decide and seal, for a store in a file; their program is `seal-worker.ts`. */
-import { existsSync } from 'node:fs'
 import type { Log } from '../ledger/ports.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { WorkQueue } from '../resources/work-queue.ts'
+import { workerProgram } from '../resources/worker-program.ts'
 import { SealThreads } from '../sealing/seal-threads.ts'
 import type { Settings } from '../settings/config.ts'
 import type { EventStore } from '../store/event-store.ts'
@@ -23,15 +23,12 @@ export interface SealingDeps {
 /** A small budget says what is kept, not what a decision takes. */
 const HEAP_LEAST_BYTES = 256 * 1024 * 1024
 
-/** Undefined in a bundle of CommonJS. */
-const HERE: string | undefined = import.meta.url
-
 /** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry their program along. */
 export function openSealing(settings: Settings, { store, ...deps }: SealingDeps): SealThreads | undefined {
   const { store: place, keys, policy, values, sealThreads: count, sealProgram } = settings
-  if (count === 0 || place.kind !== 'sqlite' || HERE === undefined) return undefined
-  const file = sealProgram ?? new URL('./seal-worker.js', import.meta.url)
-  if (sealProgram === undefined && !existsSync(file)) return undefined
+  if (count === 0 || place.kind !== 'sqlite') return undefined
+  const file = sealProgram ?? workerProgram(() => new URL('./seal-worker.js', import.meta.url))
+  if (file === undefined) return undefined
   const { url, maxAppendBytes } = store
   const { totalBytes } = deps.memory
   const workerData: SealerPlaces = {

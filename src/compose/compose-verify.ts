@@ -1,6 +1,6 @@
 /** @module The threads that check the rows of a store for a verification; their program is `verify-worker.ts`. */
-import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { workerProgram } from '../resources/worker-program.ts'
 import type { VerifyWorkerData } from '../verify/threads/protocol.ts'
 import { VerifyThreads } from '../verify/threads/verify-threads.ts'
 
@@ -13,12 +13,9 @@ export function defaultVerifyThreads(): number {
   return count > 1 ? count : 0
 }
 
-/** Undefined in a bundle of CommonJS. */
-const HERE: string | undefined = import.meta.url
-
 /** Undefined where none is wanted, and in a bundled program, which does not carry their program along. */
 export function openVerifyThreads(count: number, workerData: VerifyWorkerData): VerifyThreads | undefined {
-  if (count === 0 || HERE === undefined) return undefined
-  const file = new URL('./verify-worker.js', import.meta.url)
-  return existsSync(file) ? new VerifyThreads({ file, count, workerData }) : undefined
+  if (count === 0) return undefined
+  const file = workerProgram(() => new URL('./verify-worker.js', import.meta.url))
+  return file && new VerifyThreads({ file, count, workerData })
 }

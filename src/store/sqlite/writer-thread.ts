@@ -1,23 +1,17 @@
 /** @module Starts the writer's thread: from its own file, or in a bundled program, where there is none, from its text. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { workerProgram } from '../../resources/worker-program.ts'
 import type { WriterSettings } from './writer-protocol.ts'
 
 export async function startThread(settings: WriterSettings): Promise<Worker> {
   const options = { workerData: settings, name: 'store-writer' }
-  const file = ownFile()
+  const file = workerProgram(() => new URL('./writer-worker.js', import.meta.url))
   return file === undefined ? threadFromText(options) : new Worker(file, options)
 }
 
 /** Undefined in a bundle of CommonJS. */
 const HERE: string | undefined = import.meta.url
-
-function ownFile(): URL | undefined {
-  if (HERE === undefined) return undefined
-  const file = new URL('./writer-worker.js', import.meta.url)
-  return existsSync(file) ? file : undefined
-}
 
 async function threadFromText(options: WorkerOptions): Promise<Worker> {
   const { WRITER_SOURCE } = await import('./writer-source.ts')
