@@ -7,6 +7,9 @@ const MIB = 1024 * 1024
 const HEAP_BYTES = 256 * MIB
 const YOUNG_MIB = 32
 
+/** A worker's id from its `exit` on, which comes once. */
+const ENDED = -1
+
 /** What a thread says when its program cannot begin. */
 interface OpenFailed {
   readonly kind: 'open-failed'
@@ -54,6 +57,7 @@ function isOpenFailed(message: { readonly kind: string }): message is OpenFailed
 
 /** Resolves when it has ended: by itself, once it was requested to by `leave`, or terminated after so many milliseconds. */
 export async function endWorker(worker: Worker, leave: () => void, maxMs: number): Promise<void> {
+  if (worker.threadId === ENDED) return
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   leave()
   const late = setTimeout(() => void worker.terminate(), maxMs)

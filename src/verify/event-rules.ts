@@ -20,6 +20,11 @@ const DISCLOSURE = 'RunKeyDisclosed'
 const OF_ACCESS = 'AccessRecorded'
 const OF_VALUE = 'ValueStored'
 
+/** Whether an event of this type changes how later ones of its run are judged. */
+export function disclosesRun(type: string): boolean {
+  return type === DISCLOSURE
+}
+
 export interface EventRulesOptions {
   /** Undefined where there are no keys to compare with. */
   readonly ring: KeyOrder | undefined
@@ -96,7 +101,7 @@ export class EventRules {
 
   #end({ stream, type }: Header): Found {
     const isBehind = this.#disclosed.has(stream)
-    if (type === DISCLOSURE) this.#disclosed.add(stream)
+    if (disclosesRun(type)) this.#disclosed.add(stream)
     if (!isBehind) return NONE
     return fault(
       'after-disclosure',

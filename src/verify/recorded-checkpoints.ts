@@ -33,6 +33,11 @@ interface Leaf {
   readonly digest: string
 }
 
+/** Whether an event of this type may say something of all events before it. */
+export function isCheckpoint(type: string): boolean {
+  return type === 'CheckpointSigned'
+}
+
 export class RecordedCheckpoints {
   readonly #options: RecordedCheckpointsOptions
   readonly #logs = new Map<string, GrowingLog>()
@@ -63,8 +68,7 @@ export class RecordedCheckpoints {
     const log = this.#logAt(header)
     if (log === undefined) return undefined
     // Before it is a leaf itself: no checkpoint covers its own record.
-    const wrong =
-      type === 'CheckpointSigned' && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
+    const wrong = isCheckpoint(type) && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
     if (wrong !== undefined) this.#drop(tenant)
     else this.#grow(log, { stream, tenant, digest })
     return wrong

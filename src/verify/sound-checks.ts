@@ -8,7 +8,8 @@ import { type CheckDepth, checkRecord, firstExpectation } from '../signing/check
 import { readHeader } from '../signing/header-reader.ts'
 import { type KeyRing, type RunKeys, ringIndex } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
-import { EventRules } from './event-rules.ts'
+import { disclosesRun, EventRules } from './event-rules.ts'
+import { isCheckpoint } from './recorded-checkpoints.ts'
 import type { PlacedRecord, SoundFacts } from './source-item.ts'
 import { namesValue } from './value-checks.ts'
 
@@ -17,9 +18,6 @@ export interface SoundChecksOptions {
   readonly runKeys: RunKeys
   readonly depth: CheckDepth
 }
-
-/** Types whose events change how later ones are judged, whatever stream they stand in. */
-const JUDGED_IN_ORDER: ReadonlySet<string> = new Set(['RunKeyDisclosed', 'CheckpointSigned'])
 
 export class SoundChecks {
   readonly #options: SoundChecksOptions
@@ -38,7 +36,8 @@ export class SoundChecks {
     const read = readHeader(record.header)
     if (!read.ok) return undefined
     const { header } = read
-    if (JUDGED_IN_ORDER.has(header.type) || record.requestId !== header.request?.id) return undefined
+    if (disclosesRun(header.type) || isCheckpoint(header.type)) return undefined
+    if (record.requestId !== header.request?.id) return undefined
     if (namesValue(declarationOf(header.type)?.large, record.data)) return undefined
     const expected = { ...firstExpectation(stream), revision, prevDigest: header.prev }
     const checked = checkRecord(record, expected, this.#options, read)

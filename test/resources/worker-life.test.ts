@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { endWorker, startWorker } from '../../src/resources/worker-life.ts'
 import { runCommand } from '../support/command-line.ts'
 
 const MIB = 1024 * 1024
@@ -28,6 +30,14 @@ test('the heap of a thread is bounded, however much room the process was given f
     assert.is(code, 0, stderr)
     assert.ok(Number(stdout) > 0 && Number(stdout) <= LIMIT_MIB * MIB, `${flags}: ${Number(stdout) / MIB} MiB`)
   }
+})
+
+test('a thread that ended before is ended at once', async () => {
+  const file = new URL('data:text/javascript,')
+  const worker = startWorker({ file, workerData: {}, name: 'w', receive: () => undefined, ended: () => undefined })
+  await once(worker, 'exit')
+  const leave = (): void => assert.unreachable('nobody is there to be told')
+  await endWorker(worker, leave, 0)
 })
 
 test.run()
