@@ -12,7 +12,7 @@ export const KILL = 'system/kill.'
 export const SERVERS = ['postgres', 'eventstoredb']
 
 /** Suites of crashes and faults that the long suite runs once more with, and once without, threads beside the one that writes the store. */
-const OF_SERVERS = ['system/disk-fault.', 'system/full-disk.', 'system/kill.test.', 'system/shutdown.']
+export const OF_SERVERS = ['system/disk-fault.', 'system/full-disk.', 'system/kill.test.', 'system/shutdown.']
 export const THREAD_MODES = { on: [...OF_SERVERS, 'system/file-faults.'], off: OF_SERVERS }
 
 const FILE_TIMEOUT_MS = { short: 120_000, long: 20 * 60_000 }

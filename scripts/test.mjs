@@ -1,13 +1,23 @@
 // Runs the compiled tests and ends with what took longest and "N passed, N failed, N skipped". `--long` runs `*.long.test.js` alone; words
-// narrow to paths that contain them. Without words, what `test:stores` runs on each store anyway is left to it.
-import { CONTENTION, KILL, runFiles, SERVERS, slowestLine, sumLine, THREAD_MODES, testFiles } from './run-files.mjs'
+// narrow to paths that contain them. Without words, what `test:stores` and the long suite run several times anyway is left to them.
+import {
+  CONTENTION,
+  KILL,
+  OF_SERVERS,
+  runFiles,
+  SERVERS,
+  slowestLine,
+  sumLine,
+  THREAD_MODES,
+  testFiles,
+} from './run-files.mjs'
 
 const long = process.argv.includes('--long')
 const words = process.argv.slice(2).filter((word) => word !== '--long')
-const OF_STORES = [CONTENTION, KILL, ...SERVERS.map((server) => `store/${server}.`)]
-const isOfStores = (file) => OF_STORES.some((beginning) => file.startsWith(beginning))
+const ELSEWHERE = [CONTENTION, KILL, ...SERVERS.map((server) => `store/${server}.`), ...OF_SERVERS]
+const isElsewhere = (file) => ELSEWHERE.some((beginning) => file.startsWith(beginning))
 const isNamed = (file) => words.every((word) => file.includes(word))
-const files = testFiles({ long }).filter((file) => (words.length === 0 ? long || !isOfStores(file) : isNamed(file)))
+const files = testFiles({ long }).filter((file) => (words.length === 0 ? long || !isElsewhere(file) : isNamed(file)))
 let sum = await runFiles(files, { long })
 if (long) for (const mode of Object.keys(THREAD_MODES)) sum = addUp(sum, await inThreadMode(mode))
 if (sum.files.length === 0) {
