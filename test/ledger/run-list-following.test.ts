@@ -51,4 +51,21 @@ test('whoever only wants to know that the view is this ledger’s has one page o
   assert.is(pages, WRITTEN_MAX)
 })
 
+test('a list is whole for whoever requested it, also where somebody else’s check of the view comes between (F258)', async () => {
+  let pages = 0
+  const pass = async (goOn: () => boolean): Promise<void> => {
+    pages = 0
+    do {
+      pages += 1
+      await Promise.resolve()
+    } while (goOn() && pages < WRITTEN_MAX)
+  }
+  using follower = new QuietFollower(pass, { appendsSoFar: () => 0, followed: new Followed(() => 0) })
+  const first = follower.check()
+  const second = first.then(() => follower.check())
+  await follower.catchUp()
+  assert.is(pages, WRITTEN_MAX)
+  await second
+})
+
 test.run()

@@ -54,7 +54,7 @@ test('an auditor reads starts, ends, changed settings and rotations, without pla
   )
   assert.equal(items[0]?.changed, ['host', 'strict-access'])
   assert.equal(items[0]?.settings, { policy: 'default', 'strict-access': 'true' })
-  assert.not.match(JSON.stringify(items), /10\.\d|hooks|kim/)
+  assert.not.match(JSON.stringify(items), /10\.1\.2\.3|10\.9\.9|hooks|kim-\d/)
 
   const ofTenant = async (headers?: Record<string, string>) =>
     (await read('/v1/audit/tokens', headers)).items.map(({ subject }) => subject)

@@ -66,8 +66,9 @@ export class Scrub implements Disposable {
     return scrubState(this.#deps.views.note(NOTE))
   }
 
-  /** A whole pass, from here on or from where one had got to. */
+  /** A whole pass, from here on or from where one had got to; what others put on record before it is in the list by then. */
   async whole(): Promise<WholePass | undefined> {
+    await this.#deps.list.catchUp()
     while (await this.slice({ now: true })) await nextTurn()
     return this.state.last
   }

@@ -25,6 +25,8 @@ export class QuietFollower implements Disposable {
   /** As the last pass that was made elsewhere began. */
   #appendsPassed = -1
   #catchingUp: Promise<void> | undefined
+  /** The pass under way goes on to its end. */
+  #isWhole = false
 
   /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
   constructor(
@@ -40,8 +42,11 @@ export class QuietFollower implements Disposable {
 
   /** Many callers share one pass; one that came while it ran waits for the next. */
   async catchUp(): Promise<void> {
-    if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
-    await this.#start(() => true)
+    const before = this.#catchingUp
+    await before?.catch(() => undefined)
+    // Somebody else's check may have begun meanwhile.
+    while (this.#catchingUp !== undefined && !this.#isWhole) await this.#catchingUp.catch(() => undefined)
+    await this.#start(() => true, { isWhole: true })
   }
 
   /** A pass that ends with its first page, or the one under way: the view is shown to be this ledger's, and nobody is followed for as long as they write. */
@@ -49,10 +54,13 @@ export class QuietFollower implements Disposable {
     await this.#start(() => false)
   }
 
-  #start(goOn: () => boolean): Promise<void> {
-    this.#catchingUp ??= this.#passNoted(goOn).finally(() => {
-      this.#catchingUp = undefined
-    })
+  #start(goOn: () => boolean, { isWhole = false } = {}): Promise<void> {
+    if (this.#catchingUp === undefined) {
+      this.#isWhole = isWhole
+      this.#catchingUp = this.#passNoted(goOn).finally(() => {
+        this.#catchingUp = undefined
+      })
+    }
     return this.#catchingUp
   }
 
@@ -79,7 +87,7 @@ export class QuietFollower implements Disposable {
   #allAlong(): void {
     const appends = this.#appendsSoFar()
     if (appends === this.#appendsPassed || this.#catchingUp !== undefined || !this.#inLulls()) return
-    this.#start(() => true).then(
+    this.#start(() => true, { isWhole: true }).then(
       () => {
         this.#appendsPassed = appends
       },
