@@ -91,7 +91,7 @@ async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncG
 async function send<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<T> {
   const { retries = RETRIES, backoffMs = BACKOFF_MS } = options
   const idempotency = ask.method === 'POST' ? { 'idempotency-key': globalThis.crypto.randomUUID() } : {}
-  const headers = { ...idempotency, ...ask.headers }
+  const headers = withQuotedKey({ ...idempotency, ...ask.headers })
   for (let tries = 0; ; tries += 1) {
     ask.signal?.throwIfAborted()
     const attempted = await attempt(options, url, { ...ask, headers }, take)
@@ -101,6 +101,13 @@ async function send<T>(options: TransportOptions, url: string, ask: Ask, take: T
     const jitterMs = Math.min(BACKOFF_MAX_MS, backoffMs * 2 ** tries) * (0.5 + Math.random() / 2)
     await pause(Math.max(jitterMs, waitOf(failure)), ask.signal)
   }
+}
+
+/** A comma in a key would be taken for that between two headers of the name. */
+function withQuotedKey(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const key = headers['idempotency-key']
+  if (key === undefined || !key.includes(',') || key.startsWith('"')) return headers
+  return { ...headers, 'idempotency-key': `"${key.replaceAll(/["\\]/g, '\\$&')}"` }
 }
 
 type Attempted<T> = { readonly value: T } | { readonly failure: LedgerError | UnreachableError }

@@ -91,9 +91,12 @@ export function etagMatches(header: string, current: string): boolean {
 }
 
 const QUOTED_KEY = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
-const BARE_KEY = /^[\x21\x23-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+const BARE_KEY = /^[\x21\x23-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/
 
-/** A structured-field string, or the same characters without quotes as many clients send them: both name one key. */
+/**
+ * A structured-field string, or the same characters without quotes as many clients send them: both name one key. A comma wants the quotes: two headers
+ * of the name come as one with a comma between them (RFC 9110 section 5.3), and would name a key that neither sender meant.
+ */
 export function parseIdempotencyKey(header: string | undefined): Parsed<string | undefined> {
   if (header === undefined) return { ok: true, value: undefined }
   const text = header.trim()
@@ -101,7 +104,7 @@ export function parseIdempotencyKey(header: string | undefined): Parsed<string |
   if (key !== undefined && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_CHARS) return { ok: true, value: key }
   return invalidHeader(
     'idempotency-key',
-    `a key is 1 to ${IDEMPOTENCY_KEY_MAX_CHARS} printable ASCII characters, quoted or not`,
+    `a key is 1 to ${IDEMPOTENCY_KEY_MAX_CHARS} printable ASCII characters, in quotes where it has a comma; the header is sent once`,
   )
 }
 

@@ -1,6 +1,16 @@
 /** @module Small files that a crash leaves whole: written beside their place, synced, then put there in one step. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
@@ -63,12 +73,22 @@ export async function replaceFileLater(path: string, text: string): Promise<void
 
 /** Makes a folder, and those above it that are missing, of mode 0700; each new name is durable when it returns. */
 export function makeFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: OWNER_ONLY_FOLDER })
-  if (first === undefined) return
-  for (let made = resolve(path); ; made = dirname(made)) {
-    syncFolder(made)
-    if (made === resolve(first)) break
+  const missing: string[] = []
+  for (let at = resolve(path); !isFolder(at); at = dirname(at)) missing.push(at)
+  // One by one: node's own recursive form never ends where a file system makes no folders, such as /proc.
+  for (const folder of missing.reverse()) {
+    try {
+      mkdirSync(folder, { mode: OWNER_ONLY_FOLDER })
+    } catch (error) {
+      // Another process made it meanwhile.
+      if (!isFolder(folder)) throw error
+    }
+    syncFolder(folder)
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /**

@@ -40,6 +40,18 @@ client('a command whose answer was lost is sent again under the same idempotency
   assert.is(script.sent[0]?.url, 'http://ledger.test/v1/runs/r/calls')
 })
 
+client('a key with a comma goes out in quotes, in which it stays one key (A300)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  const over = createClient({
+    url: 'http://ledger.test/',
+    token: await edge.token(),
+    fetch: async (url, init) => edge.app.request(url, init),
+  })
+  const complete = () => over.execute('r', { kind: 'complete', body: {} }, { idempotencyKey: 'a, "b"' })
+  assert.equal([(await complete()).replayed, (await complete()).replayed], [false, true])
+})
+
 client('two commands have two keys', async () => {
   const script = scripted(json(200, {}), json(200, {}))
   await script.client.execute('r', { kind: 'complete', body: {} })

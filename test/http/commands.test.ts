@@ -136,15 +136,17 @@ test('the spelling of a path does not change what a key is bound to', async () =
   assert.equal([again.status, again.headers.get('idempotency-replayed')], [201, 'true'])
 })
 
-test('an Idempotency-Key that is empty, too long or not printable is refused', async () => {
+test('an Idempotency-Key that is empty, too long, not printable or sent twice is refused (A300)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
-  for (const key of ['""', 'x'.repeat(257), '"a" "b"', '"open', '"\u00e9"', '"a\\b"']) {
+  for (const key of ['""', 'x'.repeat(257), '"a" "b"', '"open', '"\u00e9"', '"a\\b"', 'k, k', 'k,j', '"k", "k"']) {
     const response = await edge.post('/v1/runs/r/envelopes', handoff({}), { 'idempotency-key': key })
     assert.equal([response.status, (await bodyOf(response)).header], [400, 'idempotency-key'], key)
   }
   const longest = await edge.post('/v1/runs/r/envelopes', handoff({}), { 'idempotency-key': 'x'.repeat(256) })
   assert.is(longest.status, 201)
+  const quoted = await edge.post('/v1/runs/r/envelopes', handoff({}), { 'idempotency-key': '"k, k"' })
+  assert.is(quoted.status, 201)
 })
 
 test('If-Match compares strongly: a weak tag, a foreign one and a list never slip through; * asks for any revision (HTTP-2)', async () => {

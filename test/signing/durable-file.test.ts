@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -7,6 +9,13 @@ import { tempFolder } from '../support/temp-folder.ts'
 import type { DurableFileReport } from './durable-file-child.ts'
 
 const test = suite('files that a crash leaves whole')
+const MAKE = `
+  import { makeFolder } from ${JSON.stringify(new URL('../../src/signing/durable-file.js', import.meta.url).href)}
+  try {
+    makeFolder(process.argv[1])
+  } catch {
+    process.exitCode = 7
+  }`
 const CHILD = fileURLToPath(new URL('./durable-file-child.js', import.meta.url))
 const folder = tempFolder()
 test.after(() => folder[Symbol.dispose]())
@@ -34,6 +43,15 @@ claim('a file is synced before it takes its place, and its folder after; a key i
   ])
   assert.is(folderSyncs, 3, 'the folder above each new one')
   assert.equal(watcher, { whileFailing: 1, errors: 1, afterwards: 2 })
+})
+
+test('a folder in a place that takes none is an error, and no endless loop', () => {
+  const place = existsSync('/proc/self') ? '/proc/countersign/data' : join(CHILD, 'data')
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', MAKE, place], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  assert.is(status, 7, stderr)
 })
 
 test.run()
