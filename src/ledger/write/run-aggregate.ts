@@ -33,6 +33,12 @@ const RUN_BYTES = 8_192
 /** What comes after it comes in the same turn, behind what waits already. */
 const SETTLED = Promise.resolve()
 
+/** Where a run stands that has no append under way. */
+export interface RunEnd {
+  readonly dead: boolean
+  readonly revision: number
+}
+
 type AppendStore = Pick<EventStore, 'append' | 'exclusive'>
 
 export type FollowedResult =
@@ -63,8 +69,8 @@ export class RunAggregate {
   }
   /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
   paused: Promise<void> | undefined
-  /** Called by itself, soon after the last append under way is settled; another may be under way by then. */
-  onIdle: (() => void) | undefined
+  /** Called by itself, soon after the last append under way is settled, where no other is under way by then. It is passed what it needs, and need not ask back. */
+  onIdle: ((end: RunEnd) => void) | undefined
   #dead = false
   readonly #underWay = new Set<Promise<FollowedResult>>()
   /** The append that was handed over last. */
@@ -144,7 +150,11 @@ export class RunAggregate {
   #settled(settled: Promise<FollowedResult>, appended: boolean): void {
     this.#underWay.delete(settled)
     if (!appended) this.#dead = true
-    if (this.onIdle !== undefined && this.idle) void SETTLED.then(this.onIdle)
+    if (this.onIdle !== undefined && this.idle) void SETTLED.then(() => this.#sayIdle())
+  }
+
+  #sayIdle(): void {
+    if (this.idle) this.onIdle?.({ dead: this.#dead, revision: this.revision })
   }
 
   /** After the one before it, which came after all others. */

@@ -9,7 +9,7 @@ import { Turnstile } from '../../resources/turnstile.ts'
 import { CACHE_EVERY_EVENTS, CACHE_LATEST_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
 import type { LeaseClock } from './lease-clock.ts'
 import { loadRun } from './load-run.ts'
-import type { RunAggregate } from './run-aggregate.ts'
+import type { RunAggregate, RunEnd } from './run-aggregate.ts'
 
 /** Cold runs that are read at once: each holds pages of the store beside what it folds. */
 const LOADS = { atOnce: 16, waiting: 2_000 } as const
@@ -142,18 +142,16 @@ export class RunAggregates {
     if (!run.dead) this.#keep(run)
     if (this.#busy.get(run.stream) === run) return
     this.#busy.set(run.stream, run)
-    run.onIdle ??= () => {
-      if (run.idle) this.#release(run)
-    }
+    run.onIdle ??= (end) => this.#release(run, end)
   }
 
-  #release(run: RunAggregate): void {
+  #release(run: RunAggregate, { dead, revision }: RunEnd = run): void {
     if (this.#busy.get(run.stream) !== run) return
     this.#busy.delete(run.stream)
     this.#forgetStray(run.stream)
-    if (run.dead && this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
+    if (dead && this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
     const dueEvents = this.#busy.size === 0 ? CACHE_EVERY_EVENTS : CACHE_LATEST_EVENTS
-    if (run.revision - run.cachedRevision >= dueEvents) saveFold(this.#deps, run)
+    if (revision - run.cachedRevision >= dueEvents) saveFold(this.#deps, run)
   }
 
   /** Lets go of a run that the store has moved past. */
