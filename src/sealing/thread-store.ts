@@ -3,20 +3,8 @@
  * thread that owns the store. They leave in groups, in order; nobody else appends to its streams.
  */
 
-import { compareDecimalPositions } from '../store/decimal-position.ts'
-import {
-  type Append,
-  type AppendResult,
-  type EventStore,
-  type Position,
-  type ReadAllOptions,
-  type ReadRecord,
-  type ReadStreamOptions,
-  type RecordPages,
-  type StoreStatus,
-  takesReads,
-} from '../store/event-store.ts'
-import { StoreReads } from '../store/sqlite/store-reads.ts'
+import { type Append, type AppendResult, type EventStore, type StoreStatus, takesReads } from '../store/event-store.ts'
+import { FileStore } from '../store/sqlite/file-store.ts'
 import type { FromSealer, RefusedAppend } from './protocol.ts'
 import { packAppends } from './sent-appends.ts'
 
@@ -37,24 +25,20 @@ export interface ThreadStoreOptions {
   readonly say: (message: FromSealer) => void
 }
 
-export class ThreadStore implements EventStore {
+export class ThreadStore extends FileStore implements EventStore {
   readonly url: string
   readonly maxAppendBytes: number
-  readonly exclusive = true
-  readonly comparePositions = compareDecimalPositions
   readonly #path: string
   readonly #say: ThreadStoreOptions['say']
-  readonly #reads = new StoreReads()
-  readonly #listeners = new Set<(status: StoreStatus) => void>()
   readonly #handedOver = new Map<number, readonly Waiting[]>()
   #waiting: Waiting[] = []
   #groups = 0
   #isFlushing = false
   #epoch = 0
   #isReading = false
-  #status: StoreStatus = { state: 'unavailable', detail: 'the thread has not heard of the store yet' }
 
   constructor({ url, path, maxAppendBytes, say }: ThreadStoreOptions) {
+    super('the thread has not heard of the store yet')
     this.url = url
     this.#path = path
     this.maxAppendBytes = maxAppendBytes
@@ -67,17 +51,16 @@ export class ThreadStore implements EventStore {
    */
   heard(epoch: number, status: StoreStatus): void {
     this.#epoch = epoch
-    this.#status = status
     const isReading = takesReads(status)
-    if (!isReading) this.#reads.pause()
-    else if (!this.#isReading) this.#reads.open(this.#path)
+    if (!isReading) this.reads.pause()
+    else if (!this.#isReading) this.reads.open(this.#path)
     this.#isReading = isReading
-    for (const listener of [...this.#listeners]) listener(status)
+    this.setStatus(status)
   }
 
   append(append: Append): Promise<AppendResult> {
     if (!this.#isReading) {
-      const detail = this.#status.detail ?? 'the store is not open'
+      const detail = this.status().detail ?? 'the store is not open'
       return Promise.resolve({ kind: 'unavailable', detail, retryAfterMs: RETRY_MS })
     }
     return new Promise((resolve, reject) => {
@@ -118,45 +101,12 @@ export class ThreadStore implements EventStore {
     this.#say({ kind: 'append', epoch: this.#epoch, appends: packAppends(this.#groups, appends) })
   }
 
-  head(stream: string): Promise<number> {
-    return this.#reads.head(stream)
-  }
-
-  recordAt(position: Position): Promise<ReadRecord | undefined> {
-    return this.#reads.recordAt(position)
-  }
-
-  end(): Promise<Position | undefined> {
-    return this.#reads.end()
-  }
-
-  findRequest(stream: string, requestId: string): Promise<number | undefined> {
-    return this.#reads.findRequest(stream, requestId)
-  }
-
-  readStream(stream: string, options?: ReadStreamOptions): RecordPages {
-    return this.#reads.readStream(stream, options)
-  }
-
-  readAll(options?: ReadAllOptions): RecordPages {
-    return this.#reads.readAll(options)
-  }
-
   /** Nothing tells this thread of commits: it follows nobody. */
   subscribe(): never {
     throw new TypeError('a thread that seals does not follow the store')
   }
 
-  status(): StoreStatus {
-    return this.#status
-  }
-
-  onStatus(listener: (status: StoreStatus) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#reads[Symbol.dispose]()
+    this.reads[Symbol.dispose]()
   }
 }

@@ -4,25 +4,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkAppend } from '../check-append.ts'
-import { compareDecimalPositions } from '../decimal-position.ts'
 import {
   type Append,
   type AppendResult,
   type EventStore,
-  type Position,
   type ReadAllOptions,
-  type ReadRecord,
-  type ReadStreamOptions,
-  type RecordPages,
   type StoreFault,
   StoreOpenError,
-  type StoreStatus,
 } from '../event-store.ts'
 import { AppendQueue, QUEUE_LIMITS, type QueueLimits } from './append-queue.ts'
+import { FileStore } from './file-store.ts'
 import { takeOwnership } from './owner-lock.ts'
 import { RoomWatch } from './room-watch.ts'
 import { fileIdentity, prepareStorePath } from './store-path.ts'
-import { StoreReads } from './store-reads.ts'
 import { settleWalLoss, type WalLoss } from './wal-loss.ts'
 import { startWriter, type Writer } from './writer.ts'
 import type { GroupOutcome, WriterSettings } from './writer-protocol.ts'
@@ -68,23 +62,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Even
   }
 }
 
-class SqliteStore implements EventStore {
+class SqliteStore extends FileStore implements EventStore {
   readonly url: string
   readonly maxAppendBytes = QUEUE_LIMITS.groupBytes
-  readonly exclusive = true
-  readonly comparePositions = compareDecimalPositions
   readonly #settings: WriterSettings
   readonly #ownership: Disposable
   readonly #queue: AppendQueue
-  readonly #reads = new StoreReads()
-  readonly #listeners = new Set<(status: StoreStatus) => void>()
   readonly #closing = new AbortController()
   readonly #room: RoomWatch
   #writer: Writer | undefined
   #reopening: Promise<void> | undefined
-  #status: StoreStatus = { state: 'unavailable', detail: 'the store is not open yet' }
 
   constructor({ path, limits, logFrames }: SqliteStoreOptions, file: string, ownership: Disposable) {
+    super('the store is not open yet')
     this.url = `sqlite:${path}`
     this.#settings = { path: file, identity: fileIdentity(file), logFrames }
     this.#ownership = ownership
@@ -100,7 +90,7 @@ class SqliteStore implements EventStore {
       onEnd: (detail) => this.#reopenAfter(detail),
     })
     try {
-      this.#reads.open(this.#settings.path)
+      this.reads.open(this.#settings.path)
     } catch (error) {
       // Another attempt starts another writer: there is never more than one.
       await writer.close()
@@ -108,7 +98,7 @@ class SqliteStore implements EventStore {
     }
     this.#writer = writer
     this.#queue.start(writer.post)
-    this.#setStatus({ state: 'ready' })
+    this.setStatus({ state: 'ready' })
   }
 
   get waitingBytes(): number {
@@ -123,41 +113,8 @@ class SqliteStore implements EventStore {
     }
   }
 
-  head(stream: string): Promise<number> {
-    return this.#reads.head(stream)
-  }
-
-  recordAt(position: Position): Promise<ReadRecord | undefined> {
-    return this.#reads.recordAt(position)
-  }
-
-  end(): Promise<Position | undefined> {
-    return this.#reads.end()
-  }
-
-  findRequest(stream: string, requestId: string): Promise<number | undefined> {
-    return this.#reads.findRequest(stream, requestId)
-  }
-
-  readStream(stream: string, options?: ReadStreamOptions): RecordPages {
-    return this.#reads.readStream(stream, options)
-  }
-
-  readAll(options?: ReadAllOptions): RecordPages {
-    return this.#reads.readAll(options)
-  }
-
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
-    return this.#reads.subscribe(options, signal)
-  }
-
-  status(): StoreStatus {
-    return this.#status
-  }
-
-  onStatus(listener: (status: StoreStatus) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.reads.subscribe(options, signal)
   }
 
   /** Writes what waits, empties the log, closes the file and frees it for another process. */
@@ -168,10 +125,10 @@ class SqliteStore implements EventStore {
     await this.#reopening
     await this.#queue.drain()
     // Readers first: the connection that closes last empties the log and removes it.
-    this.#reads[Symbol.dispose]()
+    this.reads[Symbol.dispose]()
     await this.#writer?.close()
     this.#ownership[Symbol.dispose]()
-    this.#setStatus({ state: 'unavailable', detail: 'the store is closed' })
+    this.setStatus({ state: 'unavailable', detail: 'the store is closed' })
   }
 
   #settle(id: number, outcome: GroupOutcome): void {
@@ -179,7 +136,7 @@ class SqliteStore implements EventStore {
     this.#queue.settle(id, outcome)
     if (outcome.kind === 'failed') this.#stop(outcome.result.detail, outcome.fault)
     if (outcome.kind === 'refused' && outcome.result.kind === 'full') this.#isFull(outcome.result.detail, outcome.fault)
-    if (outcome.kind === 'committed') this.#reads.wakeups.notify()
+    if (outcome.kind === 'committed') this.reads.wakeups.notify()
   }
 
   /**
@@ -187,14 +144,14 @@ class SqliteStore implements EventStore {
    * small append still found some says nothing.
    */
   #isFull(detail: string, fault: StoreFault | undefined): void {
-    if (this.#status.state !== 'ready') return
-    this.#setStatus({ state: 'full', detail, ...(fault && { fault }) })
+    if (this.status().state !== 'ready') return
+    this.setStatus({ state: 'full', detail, ...(fault && { fault }) })
     this.#room.watch(() => this.#hasRoom())
   }
 
   #hasRoom(): void {
     this.#room.stop()
-    if (this.#status.state === 'full') this.#setStatus({ state: 'ready' })
+    if (this.status().state === 'full') this.setStatus({ state: 'ready' })
   }
 
   /** The writer has closed the file. What it has in hand was not begun, and reads wait until the log is settled. */
@@ -213,10 +170,10 @@ class SqliteStore implements EventStore {
   /** Before anyone hears of a failure: a caller told "unknown" reads at once, and must not read before the log is settled. */
   #halt(detail: string, fault?: StoreFault): void {
     this.#queue.stop(detail)
-    this.#reads.pause()
+    this.reads.pause()
     this.#room.stop()
-    const wasOpen = this.#status.state === 'ready' || this.#status.state === 'full'
-    if (wasOpen) this.#setStatus({ state: 'unavailable', detail, ...(fault && { fault }) })
+    const wasOpen = this.status().state === 'ready' || this.status().state === 'full'
+    if (wasOpen) this.setStatus({ state: 'unavailable', detail, ...(fault && { fault }) })
   }
 
   /** Never COMMIT again in place: after a failed sync the next one succeeds and proves nothing. */
@@ -234,17 +191,12 @@ class SqliteStore implements EventStore {
         if (this.#closing.signal.aborted) return
         timesDamaged = isDamage(error) ? timesDamaged + 1 : 0
         const hasFailed = timesDamaged === DAMAGE_BELIEVED
-        this.#setStatus({
+        this.setStatus({
           state: hasFailed ? 'failed' : 'unavailable',
           detail: `${error}${hasFailed ? WHAT_TO_DO : ''}`,
         })
         if (hasFailed) return
       }
     }
-  }
-
-  #setStatus(status: StoreStatus): void {
-    this.#status = status
-    for (const listener of [...this.#listeners]) listener(status)
   }
 }
