@@ -1,11 +1,12 @@
 /** @module A server on a disk that fails under load, again and again: what it tells its clients, and what is there afterwards. */
+import type { Test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApiClient } from './api-client.ts'
 import { countersign } from './command-line.ts'
-import { armDisk, type Fault, hasStruck } from './disk-fault.ts'
+import { armDisk, buildFaultyDisk, type Fault, hasStruck } from './disk-fault.ts'
 import { lostOrDoubled, recordedMarks } from './recorded-marks.ts'
 import { startServer } from './server-process.ts'
-import type { TempFolder } from './temp-folder.ts'
+import { type TempFolder, tempFolder } from './temp-folder.ts'
 import { eventually } from './within.ts'
 import { Workload } from './workload.ts'
 
@@ -16,6 +17,17 @@ const FAULTS: readonly Fault[] = [
   { op: 'write', error: 'EIO', nth: 3 },
   { op: 'write', error: 'EIO', nth: 5, cutShort: true },
 ]
+
+/** For a suite that arms the disk of its servers itself; its claims are skipped where the disk cannot be made. */
+export function failingDisk(test: Test) {
+  const folder = tempFolder()
+  test.after(() => folder[Symbol.dispose]())
+  const env = buildFaultyDisk(folder.path)
+  if (env === undefined) console.log('skipped: failing syncs, there is no C compiler')
+  // The disk is armed from this process, through the file that the server's library maps.
+  process.env.DISK_FAULT_FILE = env?.DISK_FAULT_FILE
+  return { folder, env, claim: env === undefined ? test.skip : test }
+}
 
 async function isReady(client: ApiClient): Promise<true | undefined> {
   return (await client.get('/readyz')).status === 200 ? true : undefined
