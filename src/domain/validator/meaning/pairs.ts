@@ -2,7 +2,8 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isSameQuantity, type Quantity, quantityOf, readQuantity } from './quantities.ts'
+import { isSameQuantity, quantityOf, readQuantity } from './quantities.ts'
+import type { Quantity } from './units.ts'
 
 const UNIT_KEYS: ReadonlySet<string> = new Set(['unit', 'units', 'uom', 'currency', 'ccy'])
 const VALUE_KEYS = ['value', 'amount', 'quantity', 'qty', 'magnitude', 'number', 'size', 'count']

@@ -1,17 +1,13 @@
-/** @module Quantities: `12 kg`, `$50.00`, `USD 50`, `2.3 million EUR`, 83.4 under `coverage_pct`. */
+/** @module Quantities: `12 kg`, `$50.00`, `USD 50`, `2.3 million EUR`, `1 h 30 min`, 83.4 under `coverage_pct`. */
+import { readIsoDuration, readParts } from './durations.ts'
 import { isNear, isSameNumber, readNumber } from './numbers.ts'
-import { readUnit, type Unit } from './units.ts'
-
-export interface Quantity {
-  /** As written, in `unit`. */
-  readonly value: number
-  readonly unit: Unit
-}
+import { isCurrency, type Quantity, readUnit, type Unit } from './units.ts'
 
 const TEXT_MAX_CHARS = 48
 const NUMERIC = /^[-+]?\d/
 const DIGIT = /[-+]?\d/
 const NUMBER_FIRST = /^([-+]?\d[\d.,']*(?: \d{3}(?!\d))*(?:[.,]\d+)?) ?([^\d].*)$/
+const DOT_AND_THREE = /^[-+]?[1-9]\d{0,2}\.\d{3}$/
 const UNIT_FIRST =
   /^([^\d+-]{1,16}?) ?([-+]?\d[\d.,']*(?: \d{3}(?!\d))*(?:[.,]\d+)?) ?(k|m|mn|bn|thousand|million|billion)?$/i
 
@@ -19,24 +15,44 @@ const UNIT_FIRST =
 export function readQuantity(text: string): Quantity | undefined {
   if (text.length > TEXT_MAX_CHARS) return undefined
   const numberFirst = NUMERIC.test(text) ? NUMBER_FIRST.exec(text) : null
-  if (numberFirst !== null) return quantityOf(numberFirst[1] ?? '', numberFirst[2] ?? '')
+  if (numberFirst !== null) return quantityOf(numberFirst[1] ?? '', numberFirst[2] ?? '') ?? readParts(text)
+  const duration = readIsoDuration(text)
+  if (duration !== undefined) return duration
   if (readUnit(text.slice(0, text.search(DIGIT)).trimEnd()) === undefined) return undefined
   const [, unit, number, scale] = UNIT_FIRST.exec(text) ?? []
   if (unit === undefined || number === undefined) return undefined
   return quantityOf(number, scale === undefined ? unit : `${scale} ${unit}`)
 }
 
-export function quantityOf(number: string | number, unitName: string): Quantity | undefined {
+export function quantityOf(number: string | number, named: string | Unit): Quantity | undefined {
   const value = typeof number === 'number' ? number : readNumber(number)
   if (value === undefined) return undefined
-  const unit = readUnit(unitName)
-  return unit === undefined ? undefined : { value, unit }
+  const unit = typeof named === 'string' ? readUnit(named) : named
+  if (unit === undefined) return undefined
+  if (typeof number === 'number' || !isAmountInDoubt(number, unit)) return { value, unit }
+  const thousands = Math.round(1_000 * value)
+  // Nobody writes a zero for the thousandths of an amount.
+  return number.endsWith('0') ? { value: thousands, unit } : { value, unit, otherwise: thousands }
+}
+
+/** `1.200 EUR` is twelve hundred to one reader, and 1.2 to another. */
+export function isAmountInDoubt(number: string, unit: Unit): boolean {
+  return isCurrency(unit) && DOT_AND_THREE.test(number)
 }
 
 export function isSameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit.dimension !== b.unit.dimension) return false
+  if (a.otherwise !== b.otherwise) {
+    const [x, y] = [otherwise(a), otherwise(b)]
+    if ((x !== a && isSameQuantity(x, b)) || (y !== b && isSameQuantity(a, y))) return true
+  }
   if (a.unit.factor === b.unit.factor && a.unit.offset === b.unit.offset) return isSameNumber(a.value, b.value)
   return isNear(baseValue(a), baseValue(b))
+}
+
+/** In the other reading, where there is one. */
+function otherwise(quantity: Quantity): Quantity {
+  return quantity.otherwise === undefined ? quantity : { value: quantity.otherwise, unit: quantity.unit }
 }
 
 export function baseValue({ value, unit }: Quantity): number {

@@ -1,9 +1,11 @@
 /** @module Whether two scalars say the same, and one text for all scalars that do. */
 import { plainLower, plainText } from '../../../../projections/plain-text.ts'
 import { readTime, type TimeReading } from './dates.ts'
+import { readNumberWord } from './number-words.ts'
 import { isNear, isSameNumber, numberText, readNumber } from './numbers.ts'
 import type { PlaceKind } from './place-kind.ts'
-import { baseValue, isSameQuantity, type Quantity, readQuantity } from './quantities.ts'
+import { baseValue, isAmountInDoubt, isSameQuantity, quantityOf, readQuantity } from './quantities.ts'
+import type { Quantity } from './units.ts'
 
 export type Scalar = string | number | boolean | null
 
@@ -56,21 +58,33 @@ export function readScalar(value: Scalar, place: PlaceKind): Reading {
   if (typeof value === 'number') return place.isCode ? { kind: 'text', text: `${value}` } : { kind: 'number', value }
   if (typeof value !== 'string') return { kind: 'other', text: `${value}` }
   const text = plainText(value)
-  const read = place.isCode || text.length > MEASURE_MAX_CHARS ? undefined : readMeasure(text)
+  const read = place.isCode || text.length > MEASURE_MAX_CHARS ? undefined : readMeasure(text, place)
   return read ?? { kind: 'text', text: wordsText(text, place) }
 }
 
 /** Only what begins like a date, a number or a unit is looked at closely. */
-function readMeasure(text: string): Reading | undefined {
+function readMeasure(text: string, { unit }: PlaceKind): Reading | undefined {
   const isNumeric = NUMERIC.test(text)
-  if (!isNumeric && !DIGIT.test(text)) return undefined
+  if (!isNumeric && !DIGIT.test(text)) return readWords(text)
   if (isNumeric || text.includes(' ')) {
     const time = readTime(text)
     if (time !== undefined) return { kind: 'time', time }
   }
   const number = isNumeric ? readNumber(text) : undefined
-  if (number !== undefined) return { kind: 'number', value: number }
+  if (number !== undefined) {
+    const quantity = unit !== undefined && isAmountInDoubt(text, unit) ? quantityOf(text, unit) : undefined
+    return quantity === undefined ? { kind: 'number', value: number } : { kind: 'quantity', quantity }
+  }
   const quantity = readQuantity(text)
+  return quantity === undefined ? undefined : { kind: 'quantity', quantity }
+}
+
+/** `six`, `two weeks`. */
+function readWords(text: string): Reading | undefined {
+  const word = readNumberWord(text)
+  if (word === undefined) return undefined
+  if (word.rest === '') return { kind: 'number', value: word.value }
+  const quantity = quantityOf(word.value, word.rest)
   return quantity === undefined ? undefined : { kind: 'quantity', quantity }
 }
 

@@ -7,6 +7,14 @@ export interface Unit {
   readonly offset?: number
 }
 
+export interface Quantity {
+  /** As written, in `unit`. */
+  readonly value: number
+  readonly unit: Unit
+  /** The other reading of an amount whose dot may be a decimal point or part thousands: `3.459 EUR`. */
+  readonly otherwise?: number
+}
+
 type Row = readonly [factor: number, ...names: string[]]
 
 /** Names in their exact spelling; those of more than three letters in any case. */
@@ -216,6 +224,10 @@ function scaled(scale: string, name: string): Unit | undefined {
   const factor = SCALES.get(scale) ?? SCALES.get(scale.toLowerCase())
   const currency = currencyOf(name)
   return factor === undefined || currency === undefined ? undefined : { dimension: currency, factor }
+}
+
+export function isCurrency({ dimension }: Unit): boolean {
+  return CURRENCIES.has(dimension)
 }
 
 function currencyOf(name: string): string | undefined {

@@ -92,6 +92,52 @@ test('state words move forward, and a final word is never left', () => {
   assert.is(facts({ mood: 'open' }, { mood: 'closed' }).length, 1)
 })
 
+test('durations, quantities in parts and number words compare by value, and amounts with a dot in doubt by what they can say (JUD-7)', () => {
+  const same: readonly (readonly [Json, Json])[] = [
+    ['90 s', 'PT1M30S'],
+    ['PT90S', 'PT1M30S'],
+    ['P2W', '14 days'],
+    ['P1Y6M', '18 months'],
+    ['1.5 h', '1h30m'],
+    ['5m 30s', '330 s'],
+    ['1.2 m', '1 m 20 cm'],
+    ['5 ft 10 in', '70 inches'],
+    ['2 days, 4 hours and 5 minutes', '3125 min'],
+    [6, 'six'],
+    ['twenty-five percent', '25 %'],
+    ['14 days', 'two weeks'],
+    ['1.200 EUR', '1,200 EUR'],
+    ['3.459 EUR', '3459 EUR'],
+    ['3.459 USD', '$3.459'],
+    ['1.200 kg', '1.2 kg'],
+  ]
+  const other: readonly (readonly [Json, Json])[] = [
+    ['PT90S', 'PT1M31S'],
+    ['30 days', 'P1M'],
+    ['P1M', 'PT1M'],
+    ['PT', 'PT0S'],
+    ['1 h 30 min', '1 h 31 min'],
+    ['1 m 20 s', '1 m 20 cm'],
+    ['30 min 1 h', '90 min'],
+    ['4 K 2 C', '6 K'],
+    [6, 'seven'],
+    ['six kg', '6 g'],
+    ['1.200 EUR', '1.2 EUR'],
+    ['1.250 EUR', '1.25 EUR'],
+    ['3.459 EUR', '3.46 EUR'],
+  ]
+  for (const [a, b] of same) {
+    assert.equal(facts({ of: a }, { of: b }), [], `${a} ${b}`)
+    assert.equal(facts({ of: b }, { of: a }), [], `${b} ${a}`)
+  }
+  for (const [a, b] of other) {
+    assert.equal(facts({ of: a }, { of: b }), ['contradicted /facts/of'], `${a} ${b}`)
+    assert.equal(facts({ of: b }, { of: a }), ['contradicted /facts/of'], `${b} ${a}`)
+  }
+  assert.equal(facts({ price_eur: 1200 }, { price_eur: '1.200' }), [])
+  assert.is(facts({ price_eur: 1.2 }, { price_eur: '1.200' }).length, 1)
+})
+
 test('clocks and counters may rise, not fall; a limit is no counter (JUD-11)', () => {
   for (const [key, before, after] of [
     ['attempts', 1, 2],

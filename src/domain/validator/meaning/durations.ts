@@ -1,0 +1,69 @@
+/**
+ * @module Quantities in parts: durations of ISO 8601 (`PT1M30S`, `P2W`), and numbers with falling units of one dimension (`1 h 30 min`, `5 ft 10 in`). A year
+ * and a month have no length in days, so that parts of both kinds say no quantity.
+ */
+import { type Quantity, readUnit, type Unit } from './units.ts'
+
+const ISO_DATE = /^P(?:(\d+(?:[.,]\d+)?)Y)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)W)?(?:(\d+(?:[.,]\d+)?)D)?$/
+const ISO_TIME = /^(?:(\d+(?:[.,]\d+)?)H)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)S)?$/
+const DATE_UNITS = ['years', 'months', 'weeks', 'days']
+const TIME_UNITS = ['hours', 'minutes', 'seconds']
+
+/** The number ends where a letter or a sign begins, and the unit where the next number does. */
+const PART = /^(\d+(?:\.\d+)?) ?([^\d .,][^\d ,]*)(?:,? and |, ?| ?)(?=\d|$)/
+const PARTS_MAX = 6
+/** Of others parts are unusual (`5 EUR 20 cents`), or mean something else (`4 K 2 C`). */
+const IN_PARTS: ReadonlySet<string> = new Set(['time', 'months', 'length', 'mass', 'volume'])
+const MINUTES = readUnit('minutes') as Unit
+
+/** Takes a text that `plainText` made, short as a measure is. */
+export function readIsoDuration(text: string): Quantity | undefined {
+  if (!text.startsWith('P')) return undefined
+  const at = text.indexOf('T')
+  const date = ISO_DATE.exec(at < 0 ? text : text.slice(0, at))
+  const time = at < 0 ? [] : ISO_TIME.exec(text.slice(at + 1))
+  if (date === null || time === null || at === text.length - 1) return undefined
+  return sumOf([...partsOf(date.slice(1), DATE_UNITS), ...partsOf(time.slice(1), TIME_UNITS)])
+}
+
+/** Of two parts or more. Takes a text that `plainText` made, short as a measure is. */
+export function readParts(text: string): Quantity | undefined {
+  const found: [number: string, unit: string][] = []
+  for (let rest = text; rest !== ''; ) {
+    const part = found.length === PARTS_MAX ? null : PART.exec(rest)
+    if (part === null) return undefined
+    found.push([part[1] ?? '', part[2] ?? ''])
+    rest = rest.slice(part[0].length)
+  }
+  if (found.length < 2) return undefined
+  const units = found.map(([, name]) => readUnit(name))
+  const isTime = units.some((unit) => unit?.dimension === 'time')
+  const parts: Quantity[] = []
+  for (const [i, [number, name]] of found.entries()) {
+    const unit = isTime && name === 'm' ? MINUTES : units[i]
+    if (unit === undefined || (i < found.length - 1 && number.includes('.'))) return undefined
+    parts.push({ value: Number(number), unit })
+  }
+  return parts.every(({ unit }) => IN_PARTS.has(unit.dimension)) ? sumOf(parts) : undefined
+}
+
+function partsOf(numbers: readonly (string | undefined)[], names: readonly string[]): Quantity[] {
+  return numbers.flatMap((number, i) => {
+    const unit = number === undefined ? undefined : readUnit(names[i] ?? '')
+    return unit === undefined ? [] : [{ value: Number(number?.replace(',', '.')), unit }]
+  })
+}
+
+/** In the unit of the last part; undefined for none, for parts of two dimensions, and where a unit is no smaller than the one before. */
+function sumOf(parts: readonly Quantity[]): Quantity | undefined {
+  const last = parts.at(-1)
+  if (last === undefined) return undefined
+  let sum = 0
+  let above = Number.POSITIVE_INFINITY
+  for (const { value, unit } of parts) {
+    if (unit.dimension !== last.unit.dimension || unit.factor >= above) return undefined
+    above = unit.factor
+    sum += value * unit.factor
+  }
+  return { value: parts.length === 1 ? last.value : sum / last.unit.factor, unit: last.unit }
+}
