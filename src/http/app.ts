@@ -1,17 +1,17 @@
 /** @module The HTTP edge as one application: every route behind one dispatcher, and an answer for whatever matches none. */
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { createRates } from '../access/rates.ts'
-import { jsonText, problemResponse } from './answers.ts'
+import { jsonText } from './answers.ts'
 import { type AppOptions, appDeps } from './app-deps.ts'
 import { CORS_PATHS, corsFor } from './cors.ts'
 import { dispatcher, type Gate } from './dispatch.ts'
-import type { EdgeContext, EdgeEnv } from './edge-context.ts'
+import type { EdgeEnv } from './edge-context.ts'
 import { failure } from './failure.ts'
 import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
+import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
-import { problem } from './problems.ts'
 import { requestLog } from './request-log.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
 import { answerRoutes } from './routes/answers.ts'
@@ -109,23 +109,5 @@ function documentRoute(app: OpenAPIHono<EdgeEnv>): OpenRoute {
       text ??= openApiDocument(app, version)
       return jsonText(200, text, { 'cache-control': 'public, max-age=60' })
     },
-  }
-}
-
-/** 405 where another method would have found the resource, else 404. */
-function noRoute(routes: readonly Route[]): (c: EdgeContext) => Response {
-  const patterns = routes.map(({ method, path, deep }) => ({
-    method,
-    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, deep === true ? '[^]+' : '[^/]+').replaceAll('.', '\\.')}$`),
-  }))
-  return (c) => {
-    const { path } = c.req
-    const methods = new Set(
-      patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method.toUpperCase()),
-    )
-    if (methods.size === 0) return problemResponse(problem('not-found', 'there is no such resource'), path)
-    if (methods.has('GET')) methods.add('HEAD')
-    const allow = [...methods].join(', ')
-    return problemResponse(problem('method-not-allowed', `this resource takes ${allow}`, { headers: { allow } }), path)
   }
 }

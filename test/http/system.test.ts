@@ -106,6 +106,16 @@ test('an unknown path is 404 and another method 405 with Allow, both as problems
   }
 })
 
+test('an unknown path is answered with the names of what lies beside it', async () => {
+  await using edge = await testEdge()
+  const detailOf = async (path: string) => (await bodyOf(await edge.app.request(path))).detail as string
+  const said = await detailOf('/v1/audit/spending')
+  assert.match(said, /; \/v1\/audit\/ has .*\bopen-calls, .*\bspend, /)
+  assert.match(await detailOf('/v1/runs/r/call'), /; \/v1\/runs\/r\/ has .*\bcalls\b/)
+  for (const path of ['/v2/runs', '/nowhere', `/v1/runs/${'r'.repeat(200)}/call`])
+    assert.match(await detailOf(path), /; \/openapi\.json lists all that there are$/, path.slice(0, 20))
+})
+
 test('metrics name patterns, codes and states, never what a caller sent (A37)', async () => {
   await using edge = await testEdge()
   await edge.started('canary-run')

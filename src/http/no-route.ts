@@ -1,0 +1,54 @@
+/** @module Requests to a place where no route is: what there is instead. */
+import { problemResponse } from './answers.ts'
+import type { EdgeContext } from './edge-context.ts'
+import { problem } from './problems.ts'
+import type { Route } from './route.ts'
+
+interface Place {
+  readonly method: string
+  readonly pattern: RegExp
+  /** What the path lies in, and its name there; without a name where that is a parameter. */
+  readonly folder: RegExp
+  readonly name: string | undefined
+}
+
+const SAID_MAX_CHARS = 120
+
+/** 405 where another method would have found the resource, else 404 with the names of its neighbours. */
+export function noRoute(routes: readonly Route[]): (c: EdgeContext) => Response {
+  const places = routes.map(placeOf)
+  return (c) => {
+    const { path } = c.req
+    const methods = new Set(
+      places.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method.toUpperCase()),
+    )
+    if (methods.size === 0) return problemResponse(problem('not-found', notFoundDetail(places, path)), path)
+    if (methods.has('GET')) methods.add('HEAD')
+    const allow = [...methods].join(', ')
+    return problemResponse(problem('method-not-allowed', `this resource takes ${allow}`, { headers: { allow } }), path)
+  }
+}
+
+function placeOf({ method, path, deep }: Route): Place {
+  const end = path.lastIndexOf('/')
+  const [folder, name] = [path.slice(0, end), path.slice(end + 1)]
+  return {
+    method,
+    pattern: patternOf(path, deep === true ? '[^]+' : '[^/]+'),
+    folder: patternOf(folder, '[^/]+'),
+    name: name.includes('{') ? undefined : name,
+  }
+}
+
+function patternOf(path: string, parameter: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, parameter).replaceAll('.', '\\.')}$`)
+}
+
+function notFoundDetail(places: readonly Place[], path: string): string {
+  const all = 'there is no such resource; /openapi.json lists all that there are'
+  const folder = path.slice(0, path.lastIndexOf('/'))
+  if (folder === '' || folder.length > SAID_MAX_CHARS) return all
+  const near = places.filter((place) => place.name !== undefined && place.folder.test(folder))
+  if (near.length === 0) return all
+  return `there is no such resource; ${folder}/ has ${[...new Set(near.map(({ name }) => name))].join(', ')}`
+}
