@@ -2,12 +2,13 @@
  * @module What can be asked of one event: its header, and the members that bodies have in common. Pure, so that an index, an export and
  * whoever checks an export all say the same of the same event.
  */
-import { AUDIT_FILTERS, type AuditFilterField } from '../schemas/audit-fields.ts'
+import { AUDIT_FILTERS, type AuditFilterField, PART_FIELDS } from '../schemas/audit-fields.ts'
 import type { EventQuery } from '../schemas/event-query.ts'
 import { BODY_FACTS, type BodyFact, type EventType, factIn, type Saying } from '../schemas/event-type.ts'
 import { declarationOf } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { hasPart } from '../schemas/one-case.ts'
 import type { Verdict } from '../schemas/verdict.ts'
 
 export interface EventFacts extends Readonly<Partial<Record<BodyFact, string>>> {
@@ -55,16 +56,17 @@ export function callOf(type: string, data: JsonObject): string | undefined {
 }
 
 /** Whether an event answers the query, but for `run`, which its stream says, and `text`, which `matchesText` judges. */
-export function matchesFacts(query: EventQuery, facts: EventFacts): boolean {
+export function matchesFacts(query: EventQuery, facts: EventFacts & { readonly run?: string | undefined }): boolean {
   return AUDIT_FILTERS.every(({ name, field, compare }) => {
     const wanted = query[name]
     if (wanted === undefined || name === 'run' || compare === 'words') return true
-    return fits(compare, facts[field as keyof EventFacts], wanted)
+    if (compare === 'any-part') return PART_FIELDS.some((each) => fits('part', facts[each], wanted))
+    return fits(compare, facts[field as keyof typeof facts], wanted)
   })
 }
 
 function fits(
-  compare: Exclude<AuditFilterField['compare'], 'words'>,
+  compare: Exclude<AuditFilterField['compare'], 'words' | 'any-part'>,
   found: string | readonly string[] | undefined,
   wanted: string | readonly string[],
 ): boolean {
@@ -72,6 +74,7 @@ function fits(
   if (compare === '=') return found === wanted
   if (compare === '>=') return found >= wanted
   if (compare === '<') return found < wanted
+  if (compare === 'part') return [found].flat().some((text) => hasPart(text, String(wanted)))
   return compare === 'in' ? wanted.includes(String(found)) : found.includes(String(wanted))
 }
 

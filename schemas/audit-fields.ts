@@ -15,8 +15,11 @@ export const AUDIT_FIELDS_VERSION = 1
 export const SEARCH_MAX_CHARS = 256
 export const SEARCH_MAX_TERMS = 16
 
+/** Longest part of a name that is looked for. */
+export const PART_MAX_CHARS = 256
+
 /** Filters that a query takes together, in the order in which they are listed. */
-const FILTER_GROUPS = ['run', 'who', 'call', 'rule', 'verdict', 'model', 'key', 'when', 'text', 'type'] as const
+const FILTER_GROUPS = ['run', 'who', 'call', 'rule', 'verdict', 'model', 'any', 'key', 'when', 'text', 'type'] as const
 export type FilterGroup = (typeof FILTER_GROUPS)[number]
 
 /** RFC 3339 in any zone, as UTC with milliseconds: text order is time order. */
@@ -32,8 +35,11 @@ const Types = z.array(Type).min(1).max(64)
 
 export interface AuditFilterField {
   readonly group: FilterGroup
-  /** How it is compared: with the column, with one of its values, or (`words`) with the texts of the body. */
-  readonly compare: '=' | '>=' | '<' | 'in' | 'contains' | 'words'
+  /**
+   * How it is compared: with the column, with one of its values, with a part of it or of one of its values in any case, with a part of any of
+   * `PART_FIELDS`, or (`words`) with the texts of the body.
+   */
+  readonly compare: '=' | '>=' | '<' | 'in' | 'contains' | 'part' | 'any-part' | 'words'
   readonly schema: z.ZodType
   /** As one text, of a URL or a flag, where that is another form. */
   readonly parameter?: z.ZodType
@@ -57,7 +63,14 @@ export interface AuditField {
 
 const text = { column: 'text' } as const
 const fact = { column: 'text', optional: true } as const
-const named = { compare: '=', schema: Name } as const
+/** Of a name, in any case. */
+const Part = z.string().min(1).max(PART_MAX_CHARS)
+
+type Said = readonly [group: FilterGroup, label: string, proof: AuditFilterField['proof'], about: string]
+const byName = (...[group, label, proof, about]: Said) =>
+  ({ compare: '=', schema: Name, group, label: `${label}, whole name`, proof, about }) as const
+const byPart = (...[group, label, proof, about]: Said) =>
+  ({ compare: 'part', schema: Part, group, label, proof, about: `${about}, in any case` }) as const
 
 /** In the order of the columns. */
 export const AUDIT_FIELDS = {
@@ -69,9 +82,10 @@ export const AUDIT_FIELDS = {
     ...{ ...fact, indexed: true },
     filters: {
       run: {
-        ...{ group: 'run', compare: '=', schema: RunId, label: 'Run', proof: 'header' },
+        ...{ group: 'run', compare: '=', schema: RunId, label: 'Run, whole id', proof: 'header' },
         about: 'in this run',
       },
+      runContains: byPart('run', 'Run', 'header', 'in runs with this in their id'),
     },
   },
   revision: { column: 'integer' },
@@ -107,40 +121,40 @@ export const AUDIT_FIELDS = {
   actor: {
     ...{ ...text, indexed: true },
     filters: {
-      actor: { ...named, group: 'who', label: 'Actor', proof: 'header', about: 'written by this actor, by the header' },
+      actor: byName('who', 'Actor', 'header', 'written by this actor, by the header'),
+      actorContains: byPart('who', 'Actor', 'header', 'written by an actor with this in its name'),
     },
   },
   principal: {
     ...{ ...text, indexed: true },
     filters: {
-      principal: {
-        ...{ ...named, group: 'who', label: 'Principal', proof: 'header' },
-        about: "written in this one's name: the header's principal, or its actor where nobody else stands behind it",
-      },
+      principal: byName(
+        'who',
+        'Principal',
+        'header',
+        "written in this one's name: the header's principal, or else its actor",
+      ),
+      principalContains: byPart('who', 'Principal', 'header', "written in somebody's name that has this in it"),
     },
   },
   kid: {
     ...text,
     filters: {
-      kid: { ...named, group: 'key', label: 'Key id', proof: 'header', about: 'sealed with the key of this id' },
+      kid: { ...byName('key', '', 'header', 'sealed with the key of this id'), label: 'Key id' },
     },
   },
   agent: {
     ...{ ...fact, indexed: true },
     filters: {
-      agent: {
-        ...{ ...named, group: 'who', label: 'Agent', proof: 'body' },
-        about: 'whose body names this agent; of an outcome, the agent of its call',
-      },
+      agent: byName('who', 'Agent', 'body', 'whose body names this agent; of an outcome, the agent of its call'),
+      agentContains: byPart('who', 'Agent', 'body', 'of an agent with this in its name'),
     },
   },
   tool: {
     ...{ ...fact, indexed: true },
     filters: {
-      tool: {
-        ...{ ...named, group: 'call', label: 'Tool', proof: 'body' },
-        about: 'whose body names this tool; of an outcome, the tool of its call',
-      },
+      tool: byName('call', 'Tool', 'body', 'whose body names this tool; of an outcome, the tool of its call'),
+      toolContains: byPart('call', 'Tool', 'body', 'of a tool with this in its name'),
     },
   },
   call: {
@@ -167,16 +181,15 @@ export const AUDIT_FIELDS = {
   provider: {
     ...fact,
     filters: {
-      provider: {
-        ...{ ...named, group: 'model', label: 'Provider', proof: 'body' },
-        about: 'whose body names this provider of models',
-      },
+      provider: byName('model', 'Provider', 'body', 'whose body names this provider of models'),
+      providerContains: byPart('model', 'Provider', 'body', 'of a provider of models with this in its name'),
     },
   },
   model: {
     ...fact,
     filters: {
-      model: { ...named, group: 'model', label: 'Model', proof: 'body', about: 'whose body names this model' },
+      model: byName('model', 'Model', 'body', 'whose body names this model'),
+      modelContains: byPart('model', 'Model', 'body', 'of a model with this in its name'),
     },
   },
   verdict: {
@@ -192,13 +205,28 @@ export const AUDIT_FIELDS = {
     column: 'list',
     filters: {
       rule: {
-        ...{ group: 'rule', compare: 'contains', schema: Name, label: 'Rule', proof: 'index' },
+        ...{ group: 'rule', compare: 'contains', schema: Name, label: 'Rule, whole', proof: 'index' },
         about: 'with a finding of this rule, or a refusal of this code',
       },
+      ruleContains: byPart('rule', 'Rule', 'index', 'with a finding or a refusal whose rule or code has this in it'),
     },
   },
   /** The writer's clock was behind the event before it. */
   clocked: { column: 'flag' },
+  /** No column of its own: any of the names. */
+  names: {
+    filters: {
+      contains: {
+        ...byPart(
+          'any',
+          'Run, person, agent, tool or model',
+          'body',
+          "with this in the run's id, or in the name of an actor, principal, agent, tool, provider or model",
+        ),
+        compare: 'any-part',
+      },
+    },
+  },
   /** Not kept as a column: the words of the body. */
   words: {
     filters: {
@@ -257,3 +285,14 @@ export const AUDIT_FILTERS: readonly NamedFilter[] = FILTER_GROUPS.flatMap((grou
       .map(([name, filter]) => ({ ...filter, name: name as FilterName, field: field as AuditFieldName })),
   ),
 )
+
+/** What `contains` looks in. */
+export const PART_FIELDS = [
+  'run',
+  'actor',
+  'principal',
+  'agent',
+  'tool',
+  'provider',
+  'model',
+] as const satisfies readonly AuditColumn[]

@@ -10,6 +10,7 @@ import { type Params, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { remoteFile } from './export.ts'
 import { EXIT, usageFailure } from './failure.ts'
+import { flagNameOf } from './flag.ts'
 import { fromStore } from './local-export.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { written } from './written-file.ts'
@@ -80,7 +81,7 @@ function filterOf(filters: Params): EventQuery {
   const filter = EventQueryParams.safeParse(Object.fromEntries(named))
   if (filter.success) return filter.data
   const issue = filter.error.issues[0]
-  throw usageFailure(`--${String(issue?.path[0] ?? 'query')}: ${issue?.message}`)
+  throw usageFailure(`--${flagNameOf(String(issue?.path[0] ?? 'query'))}: ${issue?.message}`)
 }
 
 const isServiceQuery = (name: WantedAnswer['name']): name is ServiceQueryName => Object.hasOwn(SERVICE_QUERIES, name)

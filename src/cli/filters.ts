@@ -8,6 +8,7 @@ import {
 import type { Params } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { usageFailure } from './failure.ts'
+import { flagNameOf } from './flag.ts'
 
 export function queryParams(name: AuditQueryName, { text }: Arguments): Params {
   const { filters, shape }: AuditQueryDefinition = AUDIT_QUERIES[name]
@@ -16,7 +17,10 @@ export function queryParams(name: AuditQueryName, { text }: Arguments): Params {
     ...(name === 'sample' ? ['seed'] : []),
     ...(isOrdered(shape) ? ['order'] : []),
   ]
-  return { ...Object.fromEntries([...filters, ...more].map((flag) => [flag, text(flag)])), asOf: text('as-of') }
+  return {
+    ...Object.fromEntries([...filters, ...more].map((name) => [name, text(flagNameOf(name))])),
+    asOf: text('as-of'),
+  }
 }
 
 export function limitOf({ text }: Arguments): number | undefined {

@@ -11,6 +11,11 @@ export function flag(flags: string, about: string, values: readonly string[] = [
   return option
 }
 
+/** The flag of a parameter: `agentContains` is `--agent-contains`. */
+export function flagNameOf(parameter: string): string {
+  return parameter.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
 /** One of these values and no other. */
 export function choice(flags: string, about: string, values: readonly string[]): Option {
   return new Option(flags, about).choices(values)

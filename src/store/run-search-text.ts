@@ -1,4 +1,5 @@
 /** @module What a run is found by, whoever looks: a store in its columns, or a reader row by row. */
+import { inOneCase } from '../../schemas/one-case.ts'
 import type { RunRow } from './view-store.ts'
 
 /** Id, name, people, tags and agents: one text a line, in one case. */
@@ -10,6 +11,3 @@ type SearchedRun = Pick<RunRow, 'runId' | 'name' | 'actor' | 'principal' | 'tags
 
 /** Texts stand on lines of their own: what is looked for lies within one. */
 export const searchedText = (contains: string): string => inOneCase(contains.replaceAll('\n', ' '))
-
-/** SQLite knows the case of ASCII alone. */
-const inOneCase = (text: string): string => text.normalize('NFKC').toLowerCase()

@@ -233,6 +233,21 @@ test('the page of events opens on what people do, says that it leaves the rest o
   assert.not.match(typed, /Shown is what agents/)
 })
 
+test('a question is narrowed by a part of a name, and by a whole one where a link says so', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const page = await client.html('/ui/audit/events?contains=RESERVE-1')
+  assert.match(page, />reserve-17</)
+  assert.not.match(page, /claim-2291</)
+  assert.match(page, /name="contains" value="RESERVE-1"/)
+  assert.match(page, /name="agentContains"/)
+  assert.not.match(page, /name="agent"/)
+  assert.match(
+    await client.html('/ui/audit/events?agent=nobody'),
+    /Agent, whole name<[\s\S]*name="agent" value="nobody"/,
+  )
+})
+
 test('a page of the audit is of the log as it was, where a size is given, and refuses one that it never had', async () => {
   await using edge = await seeded()
   const client = await signedIn(edge)

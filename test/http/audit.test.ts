@@ -137,6 +137,9 @@ test('parameters come from the list of the query: another name, a misspelt type,
     '/v1/audit/events?since=yesterday': '/since',
     '/v1/audit/events?order=leaf;--': '/order',
     '/v1/audit/runs?tool=x': '/tool',
+    '/v1/audit/runs?toolContains=x': '/toolContains',
+    '/v1/audit/events?contains=': '/contains',
+    [`/v1/audit/events?agentContains=${'x'.repeat(257)}`]: '/agentContains',
     '/v1/audit/search': '/text',
     '/v1/audit/events?run=..%2Fx': '/run',
   }
@@ -151,10 +154,26 @@ test('parameters come from the list of the query: another name, a misspelt type,
 test('hostile values are values: nothing is found and nothing breaks (A22)', async () => {
   await using edge = await edgeWithRun()
   for (const value of ["' OR 1=1 --", '%', '_', '"; DROP TABLE events', '\u0000', '\n'].map(encodeURIComponent)) {
-    for (const name of ['actor', 'agent', 'tool', 'rule', 'model', 'kid']) {
+    const parts = ['actorContains', 'toolContains', 'runContains', 'ruleContains', 'contains']
+    for (const name of ['actor', 'agent', 'tool', 'rule', 'model', 'kid', ...parts]) {
       assert.equal((await get(edge, `/v1/audit/events?${name}=${value}`)).items, [], `${name}=${value}`)
     }
   }
+})
+
+test('names are found by a part, in any case, on every page of an answer, and as of then (HTTP-32)', async () => {
+  await using edge = await edgeWithRun()
+  await edge.started('Bill-7')
+  await edge.post('/v1/runs/Bill-7/complete', {})
+  const { items, asOf, nextCursor } = await get(edge, '/v1/audit/events?runContains=bILL&limit=1')
+  assert.equal([items[0]?.run, typeof nextCursor], ['Bill-7', 'string'])
+  const next = await get(edge, `/v1/audit/events?runContains=bILL&limit=1&cursor=${nextCursor}`)
+  assert.equal([next.items[0]?.run, next.code], ['Bill-7', undefined])
+  assert.is((await get(edge, `/v1/audit/events?runContains=bIL&cursor=${nextCursor}`)).code, 'invalid-cursor')
+  const runs = async (query: string) => (await get(edge, `/v1/audit/runs?${query}`)).items.map(({ run }) => run)
+  assert.equal(await runs(`runContains=ILL&asOf=${asOf.treeSize}`), ['Bill-7'])
+  assert.equal(await runs('runContains=ILL&asOf=2'), [])
+  assert.is((await get(edge, '/v1/audit/events?contains=ILL-&types=RunStarted')).items.length, 1)
 })
 
 test('reads that an audit scope alone allows are on record; the log itself and reads of agents are not (LOG-21)', async () => {

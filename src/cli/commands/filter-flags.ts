@@ -2,17 +2,18 @@
 import type { Option } from 'commander'
 import { AUDIT_FILTERS, type FilterName } from '../../../schemas/audit-fields.ts'
 import { EVENTS } from '../../../schemas/events.ts'
-import { flag } from '../flag.ts'
+import { flag, flagNameOf } from '../flag.ts'
 
 const HEADING = 'Filters (events that fit all of them):'
 
 /** Those that are named, or all. */
 export function filterFlags(names?: readonly FilterName[]): readonly Option[] {
   return AUDIT_FILTERS.filter(({ name }) => names === undefined || names.includes(name)).map(
-    ({ name, about, input }) => {
-      const value = input === 'time' ? 'time' : name === 'types' ? 'type,type' : name
+    ({ name, about, input, compare }) => {
+      const isPart = compare === 'part' || compare === 'any-part'
+      const value = input === 'time' ? 'time' : name === 'types' ? 'type,type' : isPart ? 'text' : name
       const values = name === 'types' ? Object.keys(EVENTS) : typeof input === 'object' ? input : []
-      return flag(`--${name} <${value}>`, `only events ${about}`, values).helpGroup(HEADING)
+      return flag(`--${flagNameOf(name)} <${value}>`, `only events ${about}`, values).helpGroup(HEADING)
     },
   )
 }

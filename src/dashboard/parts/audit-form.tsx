@@ -1,5 +1,5 @@
 /** @module The filters of a question, as a form: a plain GET, so that an answer has an address. */
-import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
+import { AUDIT_FILTERS, type FilterName, PART_FIELDS } from '../../../schemas/audit-fields.ts'
 import { typesThat } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { textIn } from '../item-members.ts'
@@ -23,16 +23,14 @@ export function AuditForm({ name, filters, given, items }: AuditFormProps) {
       {name === 'spend' && <Choice name="by" values={SPEND_BY} value={given.by ?? 'run'} />}
       {given.routine !== undefined && <input type="hidden" name="routine" value={given.routine} />}
       {name === 'sample' && <Field name="seed" value={given.seed} />}
-      {filters
-        .filter((name) => inputOf(name) !== 'time')
-        .map((name) => {
-          const choices = inputOf(name)
-          return typeof choices === 'object' ? (
-            <Choice name={name} values={['', ...choices]} value={given[name] ?? ''} />
-          ) : (
-            <Field name={name} value={given[name]} items={items} />
-          )
-        })}
+      {shownOf(filters, given).map((name) => {
+        const choices = inputOf(name)
+        return typeof choices === 'object' ? (
+          <Choice name={name} values={['', ...choices]} value={given[name] ?? ''} />
+        ) : (
+          <Field name={name} value={given[name]} items={items} />
+        )
+      })}
       {filters.some((name) => inputOf(name) === 'time') && (
         <PeriodFields since={given.since} until={given.until} zone={given.zone} />
       )}
@@ -43,6 +41,19 @@ export function AuditForm({ name, filters, given, items }: AuditFormProps) {
     </form>
   )
 }
+
+/** A name is looked for by a part of it; by the whole of it where a link says so. */
+function shownOf(filters: readonly string[], given: AuditFormProps['given']): readonly string[] {
+  const names = filters.filter((name) => inputOf(name) !== 'time')
+  const shown = names.filter((name) => given[name] !== undefined || !names.includes(`${name}${BY_PART}`))
+  return [...shown.filter((name) => name === ANY_NAME), ...shown.filter((name) => name !== ANY_NAME)]
+}
+
+const BY_PART = 'Contains'
+const ANY_NAME = 'contains' satisfies FilterName
+
+/** Where the rows of an answer say what a field may be filled with. */
+const saidIn = (name: string): readonly string[] => (name === ANY_NAME ? PART_FIELDS : [filterOf(name)?.field ?? name])
 
 const filterOf = (name: string) => AUDIT_FILTERS.find((filter) => filter.name === name)
 const inputOf = (name: string) => filterOf(name)?.input
@@ -59,7 +70,10 @@ interface FieldProps {
 const SUGGESTIONS_MAX = 30
 
 function Field({ name, value, items = [] }: FieldProps) {
-  const said = name === 'types' ? typesThat(() => true) : items.flatMap((item) => textIn(item, name) ?? [])
+  const said =
+    name === 'types'
+      ? typesThat(() => true)
+      : items.flatMap((item) => saidIn(name).flatMap((member) => textIn(item, member) ?? []))
   const suggested = [...new Set(said)].slice(0, name === 'types' ? said.length : SUGGESTIONS_MAX)
   return (
     <div>

@@ -6,8 +6,10 @@ import { type CallFacts, eventFacts, matchesFacts } from '../../../projections/e
 import { AUDIT_FILTERS, type AuditFilterField, type FilterName } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Header } from '../../../schemas/header.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import { runOf } from '../run-of.ts'
 import type { BundleQuery } from './statement.ts'
 import { AnswerCount } from './verifier.ts'
 
@@ -28,8 +30,9 @@ export function unprovableMember(query: EventQuery): string | undefined {
  * for, all events of the run, or of the tenant, are there, so that no claim is missing.
  */
 export function completePart(query: BundleQuery): BundleQuery {
-  const { run, agent, tool, also } = query
-  if (agent !== undefined || tool !== undefined) return run === undefined ? {} : { run }
+  const { run, runContains, agent, tool, agentContains, toolContains, contains, also } = query
+  const isOfCalls = [agent, tool, agentContains, toolContains, contains].some((each) => each !== undefined)
+  if (isOfCalls) return { ...(run !== undefined && { run }), ...(runContains !== undefined && { runContains }) }
   const part = Object.fromEntries(BY_HEADER.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
   return also === undefined ? part : { ...part, also }
 }
@@ -38,7 +41,14 @@ export function completePart(query: BundleQuery): BundleQuery {
 export function isSelected(header: Header, tenant: string, { run, also, ...part }: BundleQuery): boolean {
   if (run !== undefined && header.stream !== runStream(tenant, run)) return false
   if (also?.includes(header.type) === true) return true
-  return isEmpty(part) || matchesFacts(part, eventFacts(header, {}))
+  return isEmpty(part) || matchesFacts(part, factsOf(part, header, {}))
+}
+
+/** With the run, where it is compared by a part of it. */
+function factsOf(query: EventQuery, header: Header, ...body: readonly [JsonObject, CallFacts?]) {
+  const facts = eventFacts(header, ...body)
+  if (query.runContains === undefined && query.contains === undefined) return facts
+  return { ...facts, run: runOf(header.stream) }
 }
 
 function isEmpty(part: EventQuery): boolean {
@@ -49,6 +59,6 @@ function isEmpty(part: EventQuery): boolean {
 /** Counts the events that answer the whole query, among all selected events, in their order. */
 export function answersTo({ run: _, also, ...query }: BundleQuery): AnswerCount {
   const isAnswer = ({ header, data }: LedgerEvent, claim: CallFacts) =>
-    also?.includes(header.type) === true || matchesFacts(query, eventFacts(header, data, claim))
+    also?.includes(header.type) === true || matchesFacts(query, factsOf(query, header, data, claim))
   return new AnswerCount(query, isAnswer)
 }

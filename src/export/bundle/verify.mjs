@@ -529,6 +529,9 @@ const maybe = (is) => Object.assign((value) => is(value), { optional: true })
 const QUERY = { run: maybe(isText), types: maybe(isList), since: maybe(isTime), until: maybe(isTime) }
 for (const name of ['actor', 'principal', 'agent', 'tool', 'call', 'approval', 'provider', 'model', 'kid'])
   QUERY[name] = maybe(isText)
+/** Names that are compared by a part of them, each by its own filter, and any of them by `contains`. */
+const PART_FIELDS = ['run', 'actor', 'principal', 'agent', 'tool', 'provider', 'model']
+for (const name of ['contains', ...PART_FIELDS.map((field) => `${field}Contains`)]) QUERY[name] = maybe(isText)
 /** Of an answer: what its rows follow from, `also` whatever else. */
 const BEHIND = { ...QUERY, also: maybe(isList) }
 
@@ -922,14 +925,28 @@ const place = ({ stream, revision, type }) => `${shown(stream)} @ ${Number(revis
  * The part of a query that headers answer, and so what the bundle must hold. An outcome is of the agent and the tool that its call's claim
  * names: where they are asked for, all events of the run, or of the tenant, must be there.
  */
-export function completePart({ run, types, actor, principal, kid, since, until, also, agent, tool }) {
-  const part =
-    agent === undefined && tool === undefined ? { run, types, actor, principal, kid, since, until, also } : { run }
-  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined))
+export function completePart(query) {
+  const { run, runContains, types, actor, actorContains, principal, principalContains, kid, since, until, also } = query
+  const isOfCalls = OF_CLAIMS.some((name) => query[name] !== undefined)
+  const byHeader = { types, actor, actorContains, principal, principalContains, kid, since, until, also }
+  return present({ run, runContains, ...(!isOfCalls && byHeader) })
 }
 
+/** Filters that an outcome fits by what its call's claim says. */
+const OF_CLAIMS = ['agent', 'tool', 'agentContains', 'toolContains', 'contains']
+
+const inOneCase = (text) => text.normalize('NFKC').toLowerCase()
+
+/** Whether a text has the part in it, in any case; where no part is asked for, any text has it. */
+function hasPart(text, part) {
+  return part === undefined || (typeof text === 'string' && inOneCase(text).includes(inOneCase(part)))
+}
+
+const present = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+
 /** Whether a header fits a query, as far as headers answer it; types in `also` need fit the run alone. */
-function isSelected(header, tenant, { run, types, actor, principal, kid, since, until, also }) {
+function isSelected(header, tenant, query) {
+  const { run, runContains, types, actor, actorContains, principal, principalContains, kid, since, until, also } = query
   const wanted = (asked, is) => asked === undefined || asked === is
   if (!wanted(run === undefined ? undefined : `run-${tenant}.${run}`, header.stream)) return false
   if (also?.includes(header.type)) return true
@@ -937,6 +954,9 @@ function isSelected(header, tenant, { run, types, actor, principal, kid, since, 
     (types === undefined || types.includes(header.type)) &&
     wanted(actor, header.actor) &&
     wanted(principal, header.principal ?? header.actor) &&
+    hasPart(runOf(header.stream), runContains) &&
+    hasPart(header.actor, actorContains) &&
+    hasPart(header.principal ?? header.actor, principalContains) &&
     wanted(kid, header.kid) &&
     (since === undefined || header.time >= since) &&
     (until === undefined || header.time < until)
@@ -1147,8 +1167,15 @@ function isAnswer({ query, tenant }, { header, data }, claim) {
     provider: data.provider ?? data.usage?.provider,
     model: data.model ?? data.usage?.model,
   }
-  const isSaid = (name) => query[name] === undefined || query[name] === said[name]
-  return isSelected(header, tenant, query) && Object.keys(said).every(isSaid)
+  const { contains } = query
+  const isSaid = (name) =>
+    (query[name] === undefined || query[name] === said[name]) && hasPart(said[name], query[`${name}Contains`])
+  const names = { ...said, run: runOf(header.stream), actor: header.actor, principal: header.principal ?? header.actor }
+  return (
+    isSelected(header, tenant, query) &&
+    Object.keys(said).every(isSaid) &&
+    (contains === undefined || PART_FIELDS.some((name) => hasPart(names[name], contains)))
+  )
 }
 
 /**
@@ -1161,8 +1188,11 @@ export class AnswerCount {
   #isAnswer
   #claims
 
-  constructor({ agent, tool }, isAnswer, maxBytes = 4 * MIB) {
-    this.#query = { agent, tool }
+  /** A claim for each answer to all of the conditions: one that answers the same is as good. */
+  #examples = [{}]
+
+  constructor(query, isAnswer, maxBytes = 4 * MIB) {
+    this.#query = query
     this.#isAnswer = isAnswer
     this.#claims = new NameTable(maxBytes)
   }
@@ -1177,20 +1207,34 @@ export class AnswerCount {
   }
 
   takeAgain(event) {
-    const { agent, tool } = this.#query
     const { header, data } = event
-    if ((agent === undefined && tool === undefined) || data.callId === undefined) return
+    if (data.callId === undefined || OF_CLAIMS.every((name) => this.#query[name] === undefined)) return
     const name = `${data.callId} ${header.stream}`
     const [said, answers] = this.#claims.get(name) ?? [0, 0]
     if (header.type === 'ToolCallClaimed') {
-      const saysAgent = agent !== undefined && data.agent === agent
-      const saysTool = tool !== undefined && data.tool === tool
-      this.#claims.set(name, Number(saysAgent) + 2 * Number(saysTool), answers)
+      this.#claims.set(name, this.#said(data), answers)
       return
     }
-    const claim = { ...(said % 2 === 1 && { agent }), ...(said >= 2 && { tool }) }
+    const claim = this.#examples[said]
     if (said !== 0 && !this.#isAnswer(event, {}) && this.#isAnswer(event, claim))
       this.#claims.set(name, said, answers + 1)
+  }
+
+  /** Which conditions a claim meets, as the bits of a number. */
+  #said({ agent, tool }) {
+    const { agent: wantedAgent, tool: wantedTool, agentContains, toolContains, contains } = this.#query
+    const isMet = (name, wanted, part) => [
+      wanted !== undefined && name === wanted,
+      part !== undefined && hasPart(name, part),
+      contains !== undefined && hasPart(name, contains),
+    ]
+    const met = [...isMet(agent, wantedAgent, agentContains), ...isMet(tool, wantedTool, toolContains)]
+    const said = met.reduce((bits, isSo, at) => bits + (isSo ? 2 ** at : 0), 0)
+    this.#examples[said] ??= {
+      ...(met.slice(0, 3).includes(true) && { agent }),
+      ...(met.slice(3).includes(true) && { tool }),
+    }
+    return said
   }
 
   /** Whether the events have to be taken again, from the first on. `count` is right when this answers false. */
@@ -1963,9 +2007,12 @@ const COMPARED = 'run actor principal kid agent tool call approval provider mode
 
 /** Whether an event fits a filter, but for its words. */
 function fitsFilter(facts, filter) {
-  const { types, rule, since, until } = filter
+  const { types, rule, ruleContains, contains, since, until } = filter
   return (
     COMPARED.every((name) => filter[name] === undefined || filter[name] === facts[name]) &&
+    PART_FIELDS.every((name) => hasPart(facts[name], filter[`${name}Contains`])) &&
+    (contains === undefined || PART_FIELDS.some((name) => hasPart(facts[name], contains))) &&
+    (ruleContains === undefined || facts.rules.some((each) => hasPart(each, ruleContains))) &&
     (types === undefined || types.includes(facts.type)) &&
     (rule === undefined || facts.rules.includes(rule)) &&
     (since === undefined || facts.time >= since) &&
@@ -2208,8 +2255,8 @@ class RunRows {
 
   gather({ header: { stream, type, time, revision } }) {
     const name = runOf(stream)
-    const { run, since, until } = this.#question.filter
-    if (name === undefined || (run !== undefined && name !== run)) return
+    const { run, runContains, since, until } = this.#question.filter
+    if (name === undefined || (run !== undefined && name !== run) || !hasPart(name, runContains)) return
     const isWithin = (since === undefined || time >= since) && (until === undefined || time < until)
     if (revision === 0 && isWithin) this.#runs.set(name, { started: time, last: time, events: 0, rejections: 0 })
     const found = this.#runs.get(name)
@@ -2261,7 +2308,7 @@ class AccessRows {
 
   rows({ header, data }, leaf) {
     if (data === undefined) return []
-    const { actor, run } = this.#filter
+    const { actor, actorContains, run, runContains } = this.#filter
     const { id, type, time, principal } = header
     const { v: _, ...rest } = data
     const read = {
@@ -2274,6 +2321,7 @@ class AccessRows {
     return (type === 'AccessRecorded' && Array.isArray(data.entries) ? data.entries : [read])
       .filter((each) => actor === undefined || each.actor === actor)
       .filter((each) => run === undefined || each.run === run)
+      .filter((each) => hasPart(each.actor, actorContains) && hasPart(each.run, runContains))
       .filter((each) => !this.#isVerdicts || each.verdict !== undefined)
       .map((each) => ({ ...each, leaf, event: id, type }))
   }
@@ -2424,16 +2472,19 @@ function textsOf(value, isBody = false) {
 }
 
 const [BY_RUN, BY_TYPE, BY_WHO, BY_CALL] = [
-  ['run'],
+  ['run', 'runContains'],
   ['types'],
-  ['actor', 'principal', 'agent'],
-  ['tool', 'call', 'approval'],
+  ['actor', 'actorContains', 'principal', 'principalContains', 'agent', 'agentContains', 'contains'],
+  ['tool', 'toolContains', 'call', 'approval'],
 ]
-const [BY_MODEL, BY_TIME] = [
-  ['provider', 'model'],
+const [BY_RULE, BY_MODEL, BY_TIME] = [
+  ['rule', 'ruleContains'],
+  ['provider', 'providerContains', 'model', 'modelContains'],
   ['since', 'until'],
 ]
-const EVERY = [...BY_RUN, ...BY_TYPE, ...BY_WHO, ...BY_CALL, 'rule', 'verdict', ...BY_MODEL, 'kid', ...BY_TIME, 'text']
+const EVERY = [
+  ...[...BY_RUN, ...BY_TYPE, ...BY_WHO, ...BY_CALL, ...BY_RULE, 'verdict', ...BY_MODEL, 'kid', ...BY_TIME, 'text'],
+]
 const RESERVED = [CLAIM, 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired']
 const CHARGING = ['RunStarted', 'EnvelopeAccepted', REJECTED, 'BranchOffered', 'BranchReceived', ...RESERVED]
 const CALL_ENDS = ['ToolCallSucceeded', 'ToolCallFailed', RESOLVED, 'CompensationSucceeded', 'CompensationFailed']
@@ -2454,7 +2505,7 @@ const QUESTIONS = {
   events: { takes: EVERY, Rows: EventRows },
   search: { takes: EVERY, needs: 'text', Rows: EventRows },
   refusals: {
-    takes: [...BY_RUN, ...BY_WHO, 'rule', 'kid', ...BY_TIME, 'text'],
+    takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
     ...{ fixed: { types: ['RequestRefused', 'BudgetExceeded'] }, Rows: EventRows },
   },
   overshoots: {
@@ -2466,7 +2517,7 @@ const QUESTIONS = {
     ...{ clocked: true, Rows: EventRows },
   },
   rejections: {
-    takes: [...BY_RUN, ...BY_WHO, 'rule', 'kid', ...BY_TIME, 'text'],
+    takes: [...BY_RUN, ...BY_WHO, ...BY_RULE, 'kid', ...BY_TIME, 'text'],
     ...{ fixed: { types: [REJECTED] }, rewinds: true, Rows: EventRows },
   },
   violations: {
@@ -2489,11 +2540,11 @@ const QUESTIONS = {
   'open-runs': { takes: [...BY_RUN, ...BY_TIME], starts: true, isOpen: true, Rows: RunRows },
   sample: { takes: BY_TIME, needs: 'seed', starts: true, Rows: RunRows },
   access: {
-    takes: ['actor', ...BY_RUN, ...BY_TIME],
+    takes: ['actor', 'actorContains', ...BY_RUN, ...BY_TIME],
     ...{ reads: ['AccessRecorded', 'ExportStarted', 'ExportIssued'], Rows: AccessRows },
   },
   verifications: {
-    takes: ['actor', ...BY_RUN, ...BY_TIME],
+    takes: ['actor', 'actorContains', ...BY_RUN, ...BY_TIME],
     ...{ reads: ['AccessRecorded'], verdicts: true, Rows: AccessRows },
   },
   spend: { takes: [...BY_RUN, ...BY_WHO, ...BY_MODEL, ...BY_TIME], of: CHARGING, Rows: SpendRows },
@@ -2502,7 +2553,8 @@ const QUESTIONS = {
 export const PROVABLE_QUESTIONS = Object.keys(QUESTIONS)
 const SPEND_BY = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
-const FILTER = { ...QUERY, verdict: maybe(isText), rule: maybe(isText), text: maybe(isText) }
+const FILTER = { ...QUERY }
+for (const name of ['verdict', 'rule', 'ruleContains', 'text']) FILTER[name] = maybe(isText)
 const QUESTION = { query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by)), seed: maybe(isText) }
 
 /** Whether a question is one of these, with filters that it takes. */
@@ -2521,19 +2573,18 @@ function isQuestion(question) {
  */
 export function eventsBehind({ query, filter }) {
   const { fixed = {}, of, starts, reads, rewinds } = QUESTIONS[query]
-  const { run, actor, principal, kid, since, until, verdict } = filter
-  if (of !== undefined) return present({ run, types: of })
-  if (starts) return present({ run, types: ['RunStarted'], since, until })
+  const { run, runContains, actor, actorContains, principal, principalContains, kid, since, until, verdict } = filter
+  if (of !== undefined) return present({ run, runContains, types: of })
+  if (starts) return present({ run, runContains, types: ['RunStarted'], since, until })
   if (reads !== undefined) return present({ types: reads, since, until })
   const types = fixed.types ?? filter.types ?? (verdict === undefined ? undefined : typesSaying(verdict))
-  const part = present({ run, types, actor, principal, kid, since, until })
+  const who = { actor, actorContains, principal, principalContains }
+  const part = present({ run, runContains, types, ...who, kid, since, until })
   const isOfCalls = types === undefined || types.some((type) => OF_CALLS.includes(type))
   const also = [...(isOfCalls ? [CLAIM] : []), ...(rewinds ? [REWOUND] : [])]
-  const isAll = Object.keys(part).every((name) => name === 'run')
+  const isAll = Object.keys(part).every((name) => name === 'run' || name === 'runContains')
   return isAll || also.length === 0 ? part : { ...part, also }
 }
-
-const present = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 
 /** Types of which some body may say it. */
 function typesSaying(verdict) {

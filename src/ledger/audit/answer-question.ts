@@ -188,8 +188,8 @@ async function withRewinds({ store }: GroupDeps, tenant: string, answer: GroupAn
 }
 
 async function access(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {
-  const { actor, run, ...filter } = question.filter
+  const { actor, actorContains, run, runContains, ...filter } = question.filter
   const { events, next } = await pageOf(deps, question, (page) => deps.index.rows(question.view, filter, page))
   const verdicts = question.question.name === 'verifications'
-  return { items: accessItems(events, { actor, run, verdicts }), ...next }
+  return { items: accessItems(events, { actor, actorContains, run, runContains, verdicts }), ...next }
 }

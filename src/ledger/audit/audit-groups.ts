@@ -5,6 +5,7 @@ import { declarationOf } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { hasPart } from '../../../schemas/one-case.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditView, KeyGroup, LeafWindow, ReadableIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -157,10 +158,16 @@ async function keyPeriods(deps: GroupDeps, asOf: AsOf): Promise<readonly KeyPeri
   })
 }
 
+type ReadFilter = Pick<AuditFilter, 'actor' | 'actorContains' | 'run' | 'runContains'>
+
+/** Of members that name nobody, and no run, there is no part. */
+const isPartOf = (part: string | undefined, text: Json | undefined): boolean =>
+  part === undefined || (typeof text === 'string' && hasPart(text, part))
+
 /** One row a read. `only` picks among them: an event holds all reads of its moment. */
 export function accessItems(
   events: readonly FoundEvent[],
-  only: { readonly actor?: string | undefined; readonly run?: string | undefined; readonly verdicts: boolean },
+  only: ReadFilter & { readonly verdicts: boolean },
 ): readonly JsonObject[] {
   return events.flatMap(({ row, header, data }) => {
     const place = { leaf: row.leaf, event: row.id, type: row.type, links: linksOf(row.id) }
@@ -171,6 +178,7 @@ export function accessItems(
     return reads
       .filter((read) => only.actor === undefined || read.actor === only.actor)
       .filter((read) => only.run === undefined || read.run === only.run)
+      .filter((read) => isPartOf(only.actorContains, read.actor) && isPartOf(only.runContains, read.run))
       .filter((read) => !only.verdicts || read.verdict !== undefined)
       .map((read) => ({ ...read, ...place }))
   })

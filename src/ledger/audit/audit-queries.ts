@@ -34,7 +34,7 @@ export interface AuditQueryDefinition {
 const by = (...groups: readonly FilterGroup[]): readonly FilterName[] =>
   groups.flatMap((group) => AUDIT_FILTERS.filter((filter) => filter.group === group).map(({ name }) => name))
 
-const EVERY = by('run', 'type', 'who', 'call', 'rule', 'verdict', 'model', 'key', 'when', 'text')
+const EVERY = by('run', 'type', 'who', 'call', 'rule', 'verdict', 'model', 'any', 'key', 'when', 'text')
 
 const EVENT_COLUMNS = [
   'leaf',
@@ -80,59 +80,59 @@ export const AUDIT_QUERIES = {
   'open-calls': {
     summary: 'Calls that were started and have no outcome: claimed, or in doubt',
     shape: 'open-calls',
-    filters: by('run', 'who', 'call', 'key', 'when'),
+    filters: by('run', 'who', 'call', 'any', 'key', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'tool', 'agent', 'call', 'status', 'seal'],
   },
   rejections: {
     summary: 'Handoffs that were refused, by which rules, and to where the run was rewound',
     shape: 'rejections',
-    filters: by('run', 'who', 'rule', 'key', 'when', 'text'),
+    filters: by('run', 'who', 'rule', 'any', 'key', 'when', 'text'),
     preset: { types: ['EnvelopeRejected'] },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'rewind', 'seal'],
   },
   violations: {
     summary: 'Handoffs that wrote outside the boundary of their agent',
     shape: 'rejections',
-    filters: by('run', 'who', 'key', 'when'),
+    filters: by('run', 'who', 'any', 'key', 'when'),
     preset: { types: ['EnvelopeRejected', 'EnvelopeAccepted'], rule: 'manifest-violation' },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'verdict', 'rewind', 'seal'],
   },
   refusals: {
     summary: 'Requests that were refused: each is evidence that a gate works',
     shape: 'events',
-    filters: by('run', 'who', 'rule', 'key', 'when', 'text'),
+    filters: by('run', 'who', 'rule', 'any', 'key', 'when', 'text'),
     preset: { types: ['RequestRefused', 'BudgetExceeded'] },
     columns: ['leaf', 'time', 'run', 'revision', 'actor', 'agent', 'rules', 'detail', 'seal'],
   },
   spend: {
     summary: 'Tokens and money, summed from the events by run, agent, model, day, month or tenant; one row a currency',
     shape: 'spend',
-    filters: by('run', 'who', 'model', 'when'),
+    filters: by('run', 'who', 'model', 'any', 'when'),
     columns: ['key', 'tokens', 'cost', 'currency'],
   },
   overshoots: {
     summary: 'Usage that came to light over a limit (reservations that a limit refused are under `refusals`)',
     shape: 'events',
-    filters: by('run', 'who', 'model', 'when'),
+    filters: by('run', 'who', 'model', 'any', 'when'),
     preset: { verdict: 'overshoot' },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'detail', 'seal'],
   },
   'open-reservations': {
     summary: 'Reservations that were never settled nor released; an expired one is charged in full, as an estimate',
     shape: 'open-reservations',
-    filters: by('run', 'who', 'model', 'when'),
+    filters: by('run', 'who', 'model', 'any', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'reservation', 'status', 'detail', 'seal'],
   },
   'open-compensations': {
     summary: 'Compensations that failed or whose outcome is not known',
     shape: 'open-compensations',
-    filters: by('run', 'who', 'call', 'when'),
+    filters: by('run', 'who', 'call', 'any', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'tool', 'compensates', 'verdict', 'detail', 'seal'],
   },
   'clock-regressions': {
     summary: "Events whose writer's clock was behind the event before them",
     shape: 'events',
-    filters: by('run', 'type', 'who', 'key', 'when'),
+    filters: by('run', 'type', 'who', 'any', 'key', 'when'),
     preset: { clocked: true },
     columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'seal'],
   },
@@ -145,14 +145,14 @@ export const AUDIT_QUERIES = {
   access: {
     summary: 'Who read, exported, replayed or verified what, and when',
     shape: 'access',
-    filters: ['actor', 'run', ...by('when')],
+    filters: ['actor', 'actorContains', ...by('run', 'when')],
     preset: { types: ['AccessRecorded', 'ExportStarted', 'ExportIssued'] },
     columns: ['at', 'until', 'actor', 'principal', 'query', 'run', 'reads', 'filters', 'count', 'verdict'],
   },
   verifications: {
     summary: 'The verification history: replays and verifications with their verdicts',
     shape: 'access',
-    filters: ['actor', 'run', ...by('when')],
+    filters: ['actor', 'actorContains', ...by('run', 'when')],
     preset: { types: ['AccessRecorded'] },
     columns: ['at', 'actor', 'query', 'filters', 'verdict'],
   },

@@ -3,6 +3,7 @@
  * between, and whoever has left is asked for nothing more. What is kept meanwhile is a page.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hasPart } from '../../../schemas/one-case.ts'
 import { Stretch } from '../../resources/stretch.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafWindow, RunGroup } from '../../store/audit-index.ts'
@@ -12,7 +13,7 @@ export const STRETCH_ROWS = 500
 /** Runs of one statement: about a millisecond. */
 const STRETCH_RUNS = 250
 
-type StartFilter = Pick<AuditFilter, 'since' | 'until' | 'run'>
+type StartFilter = Pick<AuditFilter, 'since' | 'until' | 'run' | 'runContains'>
 
 /** The names of all runs that began within the period, in their order, whatever they hold. Throws `ReaderLeftError` where the reader of `pace` has left. */
 export async function* runNames(
@@ -24,18 +25,22 @@ export async function* runNames(
     openOnly = false,
   }: { readonly filter: StartFilter; readonly pace: Pace | undefined; readonly openOnly?: boolean },
 ): AsyncGenerator<readonly string[], void> {
-  const { run, since, until } = filter
+  const { run, runContains = '', since, until } = filter
   const isWanted = (time: string): boolean =>
     (since === undefined || time >= since) && (until === undefined || time < until)
   if (run !== undefined) {
     const group = await runGroup(index, view, { run, pace })
-    const isThere = group !== undefined && isWanted(group.firstTime) && !(openOnly && group.end !== undefined)
+    const isThere =
+      group !== undefined &&
+      isWanted(group.firstTime) &&
+      !(openOnly && group.end !== undefined) &&
+      hasPart(run, runContains)
     return yield isThere ? [run] : []
   }
   for (let after: string | undefined = ''; after !== undefined; ) {
     await (pace === undefined ? nextTurn() : pace.turn())
     const { starts, next } = index.runStarts(view, { after, runs: STRETCH_RUNS, openOnly })
-    yield starts.filter(({ time }) => isWanted(time)).map((start) => start.run)
+    yield starts.filter(({ run, time }) => isWanted(time) && hasPart(run, runContains)).map((start) => start.run)
     after = next
   }
 }

@@ -6,9 +6,12 @@ import {
   type AuditColumn,
   type AuditRow,
   type NamedFilter,
+  PART_FIELDS,
 } from '../../../schemas/audit-fields.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
+import { inOneCase } from '../../../schemas/one-case.ts'
 import type { AuditFilter, AuditView, ChargeRow } from '../audit-index.ts'
+import { HAS_PART, INDEXED_NAMES, type NamesWithPart } from './audit-names.ts'
 
 /** What SQLite keeps of a field; null: the event says nothing about it. */
 export type AuditColumns = Readonly<Record<AuditColumn, string | number | null>>
@@ -49,13 +52,27 @@ export interface Conditions {
 /** Columns of another table that filters compare instead of those of the events. */
 type Elsewhere = { readonly [F in AuditColumn]?: string }
 
+interface Along {
+  readonly elsewhere?: Elsewhere
+  /** Absent: each row is looked at. */
+  readonly names?: NamesWithPart | undefined
+}
+
 /** `e` is the table of events. Words are asked of their own index (`matchText`). */
-export function conditionsOf({ tenant, size }: AuditView, filter: AuditFilter, elsewhere: Elsewhere = {}): Conditions {
+export function conditionsOf(view: AuditView, filter: AuditFilter, { elsewhere = {}, names }: Along = {}): Conditions {
+  const { tenant, size } = view
   const used = AUDIT_FILTERS.flatMap((each): Conditions[] => {
-    const { name, field } = each
+    const { name, field, compare } = each
     const value = name === 'text' ? undefined : filter[name]
-    const column = (field !== 'words' && elsewhere[field]) || `e.${field}`
-    return value === undefined ? [] : [condition(each, column, value)]
+    if (value === undefined) return []
+    const columnOf = (name: AuditColumn): string => elsewhere[name] ?? `e.${name}`
+    const partOf = (name: AuditColumn): Conditions => {
+      const known = elsewhere[name] === undefined ? names?.of(view, name, String(value)) : undefined
+      return known === undefined ? withPart(columnOf(name), String(value)) : among(columnOf(name), known)
+    }
+    if (compare === 'any-part') return [anyOf(PART_FIELDS.map(partOf))]
+    if (field === 'words' || field === 'names') return []
+    return [compare === 'part' ? partOf(field) : condition(each, columnOf(field), value)]
   })
   const { reservation, clocked } = filter
   if (reservation !== undefined) used.push({ sql: 'e.reservation = ?', values: [reservation] })
@@ -64,13 +81,50 @@ export function conditionsOf({ tenant, size }: AuditView, filter: AuditFilter, e
   return { sql: all.map(({ sql }) => sql).join(' AND '), values: all.flatMap(({ values }) => values) }
 }
 
+/** Beside these no filter has a better index. */
+const WITH_TYPES: ReadonlySet<string> = new Set(['types', 'since', 'until'])
+/** These have an index that SQLite takes by itself. */
+const WITH_INDEX = ['run', 'actor', 'principal', 'agent', 'tool', 'call', 'approval', 'reservation'] as const
+
+/** Of several types, or names, SQLite would rather look at every row of the log in its order, and find none. */
+export function eventsBy(
+  filter: AuditFilter,
+  along?: { readonly view: AuditView; readonly names: NamesWithPart },
+): string {
+  const asked = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (asked.includes('types') && asked.every((name) => WITH_TYPES.has(name))) return 'events e INDEXED BY events_type'
+  if (along === undefined || WITH_INDEX.some((name) => filter[name] !== undefined)) return 'events e'
+  const { view, names } = along
+  const named = INDEXED_NAMES.find((name) => {
+    const part = filter[`${name}Contains`]
+    return part !== undefined && (names.of(view, name, part)?.length ?? 0) > 0
+  })
+  return named === undefined ? 'events e' : `events e INDEXED BY events_${named}`
+}
+
 function condition({ compare }: NamedFilter, column: string, value: string | readonly string[]): Conditions {
-  if (compare === 'in') return { sql: `${column} IN (${Array.from(value, () => '?').join(', ')})`, values: [...value] }
+  if (compare === 'in') return among(column, [value].flat())
   if (compare !== 'contains') return { sql: `${column} ${compare} ?`, values: [value] }
   return {
     sql: `${column} IS NOT NULL AND instr(${column}, ?) > 0`,
     values: [LIST_BORDER + listText(String(value)) + LIST_BORDER],
   }
+}
+
+function among(column: string, values: readonly string[]): Conditions {
+  if (values.length === 0) return { sql: 'false', values }
+  return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, values }
+}
+
+/** Ids of runs are ASCII, whose case SQLite knows itself. */
+function withPart(column: string, part: string): Conditions {
+  const values = [listText(inOneCase(part))]
+  if (column === 'e.run') return { sql: '(e.run IS NOT NULL AND instr(lower(e.run), ?) > 0)', values }
+  return { sql: `(${column} IS NOT NULL AND ${HAS_PART}(${column}, ?))`, values }
+}
+
+function anyOf(each: readonly Conditions[]): Conditions {
+  return { sql: `(${each.map(({ sql }) => sql).join(' OR ')})`, values: each.flatMap(({ values }) => values) }
 }
 
 /** One word for each tenant, which no other tenant's word begins. */

@@ -59,7 +59,7 @@ export function spendGroups(
   view: AuditView,
   { filter, page }: { readonly filter: AuditFilter; readonly page: WindowPage & { readonly by: SpendBy } },
 ): readonly SpendGroup[] {
-  const { sql, values } = conditionsOf(view, filter, ELSEWHERE)
+  const { sql, values } = conditionsOf(view, filter, { elsewhere: ELSEWHERE })
   const { by, after, limit, window } = page
   const rows = db
     .prepare<unknown[], SpendColumns>(
@@ -99,7 +99,7 @@ export function spendOfRuns(
     )
     .get(...bounds)
   if (places === undefined) return { groups: [] }
-  const { sql, values } = conditionsOf(view, filter, ELSEWHERE)
+  const { sql, values } = conditionsOf(view, filter, { elsewhere: ELSEWHERE })
   const found = db
     .prepare<unknown[], SpendColumns>(
       `SELECT s.run AS key, ${AMOUNTS} FROM (${stretch}) s JOIN charges c ON c.seq = s.seq JOIN events e ON e.seq = s.seq

@@ -14,12 +14,14 @@ import type {
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import { keyGroups, missingRevisions, runPart, runStarts } from './audit-groups.ts'
+import { NamesWithPart, withPartFunction } from './audit-names.ts'
 import { CLAIMS, listOf, notFollowed, RESERVATIONS, UNDONE_NOT } from './audit-open.ts'
 import {
   type AuditColumns,
   type Conditions,
   chargeColumns,
   conditionsOf,
+  eventsBy,
   fromAuditColumns,
   matchText,
   tenantWord,
@@ -65,13 +67,16 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly #db: Database
   readonly seal: RowSeal | undefined
   readonly #statements
+  readonly #names: NamesWithPart
   readonly #save
   readonly #sums: SpendSums
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
     this.seal = guard && new RowSeal(db, guard, AUDIT_SEALED)
+    withPartFunction(db)
     this.#statements = prepareStatements(db)
+    this.#names = new NamesWithPart(db, (tenant) => this.size(tenant))
     this.#sums = new SpendSums(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
@@ -182,8 +187,9 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
 
   rows(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
     const { phrases } = filter
-    const conditions = conditionsOf(view, filter)
-    if (phrases === undefined) return this.#list(conditions, page, eventsBy(filter))
+    const along = { view, names: this.#names }
+    const conditions = conditionsOf(view, filter, along)
+    if (phrases === undefined) return this.#list(conditions, page, eventsBy(filter, along))
     const { sql, values } = conditions
     const match = matchText(view.tenant, phrases)
     const text = { sql: `t.audit_text MATCH ? AND ${sql}`, values: [match, ...values] }
@@ -249,16 +255,6 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly keys: AuditIndex['keys'] = (view, filter, page) => keyGroups(this.#db, view, { filter, page })
   readonly missingRevisions: AuditIndex['missingRevisions'] = (view, run, walk) =>
     missingRevisions(this.#db, view, { run, ...walk })
-}
-
-/** Beside these no filter has a better index. */
-const WITH_TYPES: ReadonlySet<string> = new Set(['types', 'since', 'until'])
-
-/** Of several types SQLite would rather look at every row of the log in its order, and find none. */
-function eventsBy(filter: AuditFilter): string {
-  const names = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const isByType = names.includes('types') && names.every((name) => WITH_TYPES.has(name))
-  return isByType ? 'events e INDEXED BY events_type' : 'events e'
 }
 
 const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'

@@ -92,12 +92,24 @@ const FILTERS: Readonly<Record<string, readonly Asked[]>> = {
     ...(['failed', 'in-doubt', 'overshoot', 'refused', 'compensated'] as const).map((verdict) => ({ verdict })),
     { rule: 'critical-key-removed' },
     { model: 'm' },
+    { runContains: 'OW', principalContains: 'aro' },
+    { agentContains: 'RIT', types: ['ToolCallInDoubt'] },
+    { toolContains: 'hi' },
+    { contains: 'BACK' },
+    { contains: 'writ', actorContains: 'b' },
+    { ruleContains: 'KEY-' },
     { text: '"two words"', types: ['EnvelopeAccepted'] },
   ],
   search: [{ text: 'apfel' }, { text: '\u6797\u6a8e words' }, { text: 'done' }, { text: 'nowhere' }],
-  spend: ['run', 'agent', 'model', 'day', 'month', 'tenant'].flatMap((by) => [{ by }, { by, agent: 'writer' }]),
+  spend: ['run', 'agent', 'model', 'day', 'month', 'tenant'].flatMap((by) => [
+    { by },
+    { by, agent: 'writer' },
+    { by, agentContains: 'RIT' },
+  ]),
   sample: [{ seed: 'abc' }],
-  access: [{}, { actor: 'alice' }, { actor: 'nobody' }],
+  access: [{}, { actor: 'alice' }, { actor: 'nobody' }, { actorContains: 'LIC', runContains: 'W' }],
+  runs: [{}, { runContains: 'OW' }, { runContains: 'nowhere' }],
+  'open-calls': [{}, { toolContains: 'PE' }, { contains: 'wri' }],
 }
 
 function asked({ by, seed, ...filter }: Asked): { filter: EventQuery; by?: string; seed?: string } {
