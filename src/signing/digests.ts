@@ -10,7 +10,7 @@ const ALGORITHM = 'sha256'
 const PREFIX = 'sha256:'
 
 /** RFC 6962 section 2.1: the prefix keeps a leaf from being passed off as an inner node. */
-const LEAF_PREFIX = '\u0000'
+const LEAF_PREFIX = 0
 
 /** Texts up to this size are hashed beside their salt, or the pad of their key, in one buffer that is reused: one call, no copy made for it. */
 const SCRATCH_BYTES = 64 * 1024
@@ -52,7 +52,11 @@ export function textDigest(text: string): string {
 
 /** Digest of an event: the leaf hash of its header text, mac included. It is the next event's `prev` and the leaf of the log. */
 export function recordDigest(headerText: string): string {
-  return PREFIX + hash(ALGORITHM, LEAF_PREFIX + headerText, 'hex')
+  if (headerText.length * 3 >= SCRATCH_BYTES)
+    return PREFIX + createHash(ALGORITHM).update(Buffer.of(LEAF_PREFIX)).update(headerText).digest('hex')
+  // Not put together as texts: a header that is made of pieces becomes one piece here, and is sent and stored as such.
+  scratch[0] = LEAF_PREFIX
+  return PREFIX + hash(ALGORITHM, scratch.subarray(0, 1 + scratch.write(headerText, 1)), 'hex')
 }
 
 /** `dataDigest` of a header: over the salt, then the canonical text of the body. */
@@ -85,16 +89,21 @@ const padded = new WeakMap<KeyObject, Padded>()
 
 /**
  * The mac over a text's UTF-8 bytes, base64url: two hashes in one call each. `createHmac` makes an object for each mac, which costs as much
- * again as the hashing.
+ * again as the hashing. A text may come in pieces, none of which ends within a surrogate pair: they need not be put together first.
  */
-export function textMac(text: string, key: MacKey): string {
+export function textMac(text: string, key: MacKey, second = '', third = ''): string {
+  const chars = text.length + second.length + third.length
   // A UTF-16 unit takes at most three bytes of UTF-8.
-  if (key instanceof Uint8Array || BLOCK_BYTES + text.length * 3 > SCRATCH_BYTES)
-    return createHmac(ALGORITHM, key).update(text).digest('base64url')
+  if (key instanceof Uint8Array || BLOCK_BYTES + chars * 3 > SCRATCH_BYTES)
+    return createHmac(ALGORITHM, key)
+      .update(text + second + third)
+      .digest('base64url')
 
   const { inner, outer } = paddedKey(key)
   scratch.set(inner)
-  const end = BLOCK_BYTES + scratch.write(text, BLOCK_BYTES)
+  let end = BLOCK_BYTES + scratch.write(text, BLOCK_BYTES)
+  if (second !== '') end += scratch.write(second, end)
+  if (third !== '') end += scratch.write(third, end)
   outer.write(hash(ALGORITHM, scratch.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1')
   return hash(ALGORITHM, outer, 'base64url')
 }

@@ -160,7 +160,7 @@ function requestText(request: RequestMark): string {
 
 /** HMAC-SHA-256 over every header field but the mac itself, base64url. */
 export function headerMac(parts: HeaderParts, key: MacKey): string {
-  return textMac(EVENT_PREFIX + parts.before + parts.after, key)
+  return textMac(EVENT_PREFIX, key, parts.before, parts.after)
 }
 
 /** The stored text: the mac stands in its place of the order. */

@@ -30,6 +30,12 @@ test('a leaf is the same from text and from bytes, and names the record (SEAL-2)
   )
 })
 
+test('the digest of a record is the leaf of its text, however long it is (SEAL-2)', () => {
+  for (const unit of ['x', '€'])
+    for (const length of [21_844, 21_845, 21_846, 40_000])
+      assert.is(recordDigest(unit.repeat(length)), digestText(leafHash(Buffer.from(unit.repeat(length)))))
+})
+
 test('a leaf is no plain hash: the prefix sets it apart', () => {
   assert.is.not(digestText(leafHash('x')), `sha256:${sha256Hex('x')}`)
 })
