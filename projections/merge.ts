@@ -110,10 +110,13 @@ function own(value: JsonObject, key: string): Json | undefined {
 
 /** Equal to `now`, the order of its keys included; lists and objects that stand in `before` at the same place are those of `before`. Neither is changed. */
 export function withSharedParts(before: Json, now: Json): Json {
-  if (before === now || typeof before !== 'object' || typeof now !== 'object' || before === null || now === null)
-    return now
+  if (before === now || !isContainer(before) || !isContainer(now)) return now
   if (Array.isArray(now)) return Array.isArray(before) ? listOf(before, now) : now
-  return isJsonObject(before) ? objectOf(before, now as JsonObject) : now
+  return Array.isArray(before) ? now : objectOf(before as JsonObject, now as JsonObject)
+}
+
+function isContainer(value: Json | undefined): value is readonly Json[] | JsonObject {
+  return typeof value === 'object' && value !== null
 }
 
 function listOf(before: readonly Json[], now: readonly Json[]): readonly Json[] {
@@ -121,8 +124,10 @@ function listOf(before: readonly Json[], now: readonly Json[]): readonly Json[] 
   let copy: Json[] | undefined
   for (let i = 0; i < now.length; i++) {
     const mine = now[i] as Json
-    const shared = i < before.length ? withSharedParts(before[i] as Json, mine) : mine
-    if (shared !== before[i]) isSame = false
+    const theirs = i < before.length ? before[i] : undefined
+    if (theirs === mine) continue
+    const shared = theirs === undefined ? mine : withSharedParts(theirs, mine)
+    if (shared !== theirs) isSame = false
     if (shared === mine) continue
     copy ??= [...now]
     copy[i] = shared
@@ -130,21 +135,25 @@ function listOf(before: readonly Json[], now: readonly Json[]): readonly Json[] 
   return isSame ? before : (copy ?? now)
 }
 
+/** Every handoff comes through here whole: the keys of `now` are walked without a list of them, and what is equal at a glance calls nothing. */
 function objectOf(before: JsonObject, now: JsonObject): JsonObject {
-  const [known, keys] = [Object.keys(before), Object.keys(now)]
-  let isSame = known.length === keys.length
+  const known = Object.keys(before)
+  let isSame = true
+  let count = 0
   let copy: Record<string, Json> | undefined
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string
-    const isInPlace = known[i] === key
+  for (const key in now) {
+    const isInPlace = known[count] === key
+    count += 1
     if (!isInPlace) isSame = false
     if (!isInPlace && !Object.hasOwn(before, key)) continue
-    const [theirs, mine] = [before[key] as Json, now[key] as Json]
+    const theirs = before[key] as Json
+    const mine = now[key] as Json
+    if (theirs === mine) continue
     const shared = withSharedParts(theirs, mine)
     if (shared !== theirs) isSame = false
     if (shared === mine) continue
     copy ??= { ...now }
     copy[key] = shared
   }
-  return isSame ? before : (copy ?? now)
+  return isSame && count === known.length ? before : (copy ?? now)
 }
