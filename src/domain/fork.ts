@@ -28,18 +28,18 @@ import {
 import {
   CONTEXT_MAX_BYTES,
   type HandoffEnv,
-  judge,
   LARGE_BYTES,
   preconditionFault,
   refusedEnvelope,
   ruleSet,
   withDigest,
 } from './handoff.ts'
+import { judge } from './judge-handoff.ts'
 import { judgedFault } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
+import type { Judgement } from './validator/judge-at-once.ts'
 import { refusesOvershoot } from './validator/policy/with-manifest.ts'
-import type { Verdict } from './validator/validate.ts'
 
 /** Opens a fork. One at a time in a run; asked again with the same scopes and content, the known one answers. */
 export function decideFork(state: RunState, body: StartFork, env: Env): Decision {
@@ -211,7 +211,7 @@ function sizeFault(bytes: number): Failure | undefined {
 
 type Refusing = Pick<EventBody<'BranchReceived'>, 'error' | 'rules' | 'findings' | 'findingsTotal' | 'confidence'>
 
-function contradictionOf({ findings, findingsTotal, confidence }: Verdict): Refusing {
+function contradictionOf({ findings, findingsTotal, confidence }: Judgement): Refusing {
   const error = { code: 'contradiction', message: 'the output contradicts what was established' }
   return { error, findings, findingsTotal, ...(confidence === undefined ? {} : { confidence }) }
 }
@@ -230,7 +230,7 @@ function refusedDraft({ fork, branch, output, body, report, signed }: Judged, wh
 
 function offeredDraft(
   { fork, branch, output, body, report, signed }: Judged,
-  verdict: Verdict & { rules?: number },
+  verdict: Judgement & { rules?: number },
   env: Env,
 ): Draft {
   const { add, score, supersedes, signature } = body

@@ -1,11 +1,9 @@
 /** @module The decision on a handoff: accept, or refuse and leave what was accepted last. */
-import { addToContext } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope } from '../../schemas/requests.ts'
-import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { refusedTokens } from './budget.ts'
 import {
   append,
@@ -18,15 +16,13 @@ import {
   refuse,
   refuseOnRecord,
 } from './decision.ts'
+import { handoffInput, type Judging, judge } from './judge-handoff.ts'
 import { withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
-import { withRedacted } from './redaction/judge-redacted.ts'
-import { type Sent, sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Evidence } from './validator/evidence.ts'
-import { withEstablishingStep } from './validator/grounding/established-since.ts'
+import { type Judgement, judgedAtOnce } from './validator/judge-at-once.ts'
 import { refusesOvershoot, withManifestPolicy } from './validator/policy/with-manifest.ts'
-import { judgeHandoff, type Verdict } from './validator/validate.ts'
 
 /** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */
 export const CONTEXT_MAX_BYTES = 512 * 1024
@@ -76,7 +72,8 @@ export function withDigest(envelope: SignedEnvelope, env: HandoffEnv): SignedEnv
   return envelope.signature === undefined ? envelope : { ...envelope, signed: env.signedDigest(envelope) }
 }
 
-export function* decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Paced<Decision> {
+/** At once where that takes no time to speak of, which is what most handoffs take: work that pauses is an object for each function of it. */
+export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision | Paced<Decision> {
   const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state) ?? mustNotBeForked(state)
   if (closed !== undefined) return refuse(closed)
 
@@ -98,9 +95,29 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
   })
   const bytes = env.sizeOf(context)
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
-  if (bytes > LARGE_BYTES) yield
+  const judging: Judging = { context, manifest, evidence: env.evidence, sent: env.sent }
+  if (bytes > LARGE_BYTES || env.sent !== undefined) return judgedHandoff(state, envelope, { bytes, judging, env })
+  const verdict = judgedAtOnce(handoffInput(state, envelope, judging))
+  return verdict === undefined
+    ? judgedHandoff(state, envelope, { bytes, judging, env })
+    : asJudged(state, envelope, { judged: verdict, judging, env })
+}
 
-  const judged = yield* judge(state, envelope, { context, manifest, evidence: env.evidence, sent: env.sent })
+function* judgedHandoff(
+  state: RunState,
+  envelope: SignedEnvelope,
+  { bytes, judging, env }: { readonly bytes: number; readonly judging: Judging; readonly env: Env },
+): Paced<Decision> {
+  if (bytes > LARGE_BYTES) yield
+  return asJudged(state, envelope, { judged: yield* judge(state, envelope, judging), judging, env })
+}
+
+function asJudged(
+  state: RunState,
+  envelope: SignedEnvelope,
+  { judged, judging, env }: { readonly judged: Judgement; readonly judging: Judging; readonly env: Env },
+): Decision {
+  const { context, manifest } = judging
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
   const next = { after: context, supersedes: envelope.supersedes }
   const verdict = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
@@ -171,54 +188,6 @@ function contextTooLarge(bytes: number): Refusal {
   })
 }
 
-export function* judge(
-  state: RunState,
-  envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'tokens'>,
-  input: {
-    context: JsonObject
-    manifest: ManifestState | undefined
-    evidence: Evidence
-    /** What was sent, where something was left out of it. */
-    sent?: Sent | undefined
-  },
-): Paced<Verdict> {
-  const { manifest } = input.manifest ?? {}
-  const sent = sentHandoff(input.sent)
-  const verdict = yield* judgeHandoff({
-    before: state.context,
-    after: input.context,
-    policy: withManifestPolicy(state.policy, manifest?.policy),
-    agent: envelope.agent,
-    evidence: input.evidence,
-    first: state.step === 0,
-    payload: handedOver(sent ?? envelope, state.policy),
-    supersedes: envelope.supersedes,
-    writes: manifest?.writes,
-    schema: manifest?.schema,
-    maxTokens: manifest?.maxTokens,
-    tokens: envelope.tokens,
-  })
-  const judged = sent === undefined ? verdict : withRedacted(verdict, { context: state.context, ...sent })
-  if (state.policy.rules !== RULES_NOW) return judged
-  return { ...judged, findings: withEstablishingStep(judged.findings, state, input.evidence.results.since) }
-}
-
-/** The agent's schema is about what was sent, and what stands in the record as it was sent contradicts nothing. */
-function sentHandoff(
-  sent: Sent | undefined,
-): (Pick<PostEnvelope, 'payload' | 'add'> & Pick<Sent, 'leftOut'>) | undefined {
-  if (sent === undefined) return undefined
-  const envelope = sentBody(sent, 'envelope')?.body
-  if (envelope !== undefined) return { payload: envelope.payload, add: envelope.add, leftOut: sent.leftOut }
-  const branch = sentBody(sent, 'branch')?.body
-  return branch?.output === undefined ? undefined : { payload: branch.output, add: branch.add, leftOut: sent.leftOut }
-}
-
-/** What the schema of the agent's payloads is about: what is added counts as handed over. */
-function handedOver({ payload, add }: Pick<SignedEnvelope, 'payload' | 'add'>, policy: RunState['policy']): JsonObject {
-  return add === undefined ? payload : addToContext(payload, add, policy)
-}
-
 /** The rule set that a verdict is by; none under `relay`, whose rules have no number. */
 export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: number } {
   return base === 'relay' ? {} : { rules }
@@ -227,7 +196,11 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
 type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>
 
 /** Set one by one: spreading the optional members costs as much as the judgement of a handoff in which nothing is wrong. */
-function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Verdict): Own<HandoffBody> {
+function handoffBody(
+  envelope: SignedEnvelope,
+  policy: RunState['policy'],
+  { confidence }: Judgement,
+): Own<HandoffBody> {
   const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
   const body: Own<HandoffBody> = { v: 1, agent, mode, payload, parent }
   if (add !== undefined) body.add = add
@@ -254,7 +227,7 @@ export function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occ
 function accepted(
   state: RunState,
   envelope: SignedEnvelope,
-  inputs: { context: JsonObject; verdict: Verdict; env: Env },
+  inputs: { context: JsonObject; verdict: Judgement; env: Env },
 ): Decision {
   const { context, verdict, env } = inputs
   const { findings } = verdict
@@ -266,7 +239,7 @@ function accepted(
   return append({ type: 'EnvelopeAccepted', data })
 }
 
-function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): Decision {
+function rejected(state: RunState, envelope: SignedEnvelope, verdict: Judgement): Decision {
   const now = state.lineage.at(-1) ?? state.snapshot
   return append(
     {

@@ -31,6 +31,11 @@ export class Pauses {
   }
 }
 
+/** Whether something is still to be worked out. For results that have no member `next`. */
+export function isPaced<T extends object>(made: T | Paced<T>): made is Paced<T> {
+  return 'next' in made
+}
+
 /** Does paced work in one go, for whoever has nothing else to do meanwhile. */
 export function finish<T>(work: Paced<T>): T {
   for (;;) {

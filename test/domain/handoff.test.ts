@@ -3,24 +3,25 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
-import type { Draft } from '../../src/domain/decision.ts'
+import type { Decision, Draft } from '../../src/domain/decision.ts'
 import { decideHandoff } from '../../src/domain/handoff.ts'
-import { finish } from '../../src/domain/paced.ts'
+import { finish, isPaced, type Paced } from '../../src/domain/paced.ts'
 import { decideRollback } from '../../src/domain/rewind.ts'
 import { digestAt, digestOf, given, id } from '../support/decider.ts'
 import { accepted, called, ended, resumed, rollingBack, started } from '../support/run-events.ts'
 
 const handoffs = suite('the decision on a handoff')
 
+const decided = (made: Decision | Paced<Decision>): Decision => (isPaced(made) ? finish(made) : made)
 type Decide = Parameters<ReturnType<typeof given>['when']>[0]
 const hand =
   (payload: JsonObject, more: Partial<PostEnvelope> = {}): Decide =>
   (state, env) =>
-    finish(decideHandoff(state, { agent: 'ann', payload, ...more }, env))
+    decided(decideHandoff(state, { agent: 'ann', payload, ...more }, env))
 const signed =
   (fault?: string): Decide =>
   (state, env) =>
-    finish(
+    decided(
       decideHandoff(
         state,
         { agent: 'ann', payload: {}, parent: digestAt(0), signature: 's' },

@@ -3,7 +3,7 @@ import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isEqual, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
-import type { Verdict } from '../validator/validate.ts'
+import type { Judgement } from '../validator/judge-at-once.ts'
 import type { LeftOut } from './redact-value.ts'
 
 /** Places that are named one by one. */
@@ -17,7 +17,7 @@ interface Judged {
   readonly leftOut: readonly LeftOut[]
 }
 
-export function withRedacted(verdict: Verdict, { context, payload, leftOut }: Judged): Verdict {
+export function withRedacted(verdict: Judgement, { context, payload, leftOut }: Judged): Judgement {
   const places = placesOf(leftOut)
   const findings: Finding[] = []
   for (const finding of verdict.findings) findings.push(judged(finding, places.get(finding.path), { context, payload }))

@@ -43,7 +43,7 @@ export interface HandoffInput {
   readonly maxTokens?: number | undefined
   readonly tokens?: number | undefined
   /** What the agent handed over, where that is not `after` itself: the schema is about this. */
-  readonly payload?: JsonObject
+  readonly payload?: JsonObject | undefined
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string
   /** The run's first handoff: policy `relay` does not judge it. */

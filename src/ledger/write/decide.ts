@@ -18,7 +18,7 @@ import { decideHandoff, type HandoffEnv, type SignedEnvelope, withPayload } from
 import { decideJoin } from '../../domain/join.ts'
 import { decideJudgement } from '../../domain/judgement.ts'
 import { decideManifest } from '../../domain/manifest.ts'
-import { type Paced, Pauses } from '../../domain/paced.ts'
+import { isPaced, type Paced, Pauses } from '../../domain/paced.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { decideRollback } from '../../domain/rewind.ts'
@@ -81,7 +81,7 @@ export interface DecideInput {
 }
 
 /** Handoffs may take long to judge: then the decision pauses. Until it has ended, nothing else may be decided on the run. */
-export function* decide(input: DecideInput): Paced<Decision> {
+export function decide(input: DecideInput): Decision | Paced<Decision> {
   const { run, pending, env } = input
   const { caller, command } = pending
   if (run.state === undefined) {
@@ -92,9 +92,13 @@ export function* decide(input: DecideInput): Paced<Decision> {
   }
   const foreign = foreignWork(run.state, { caller, command, env })
   if (foreign !== undefined) return refuse(foreign)
-  if (isOverdue(run.evidence.results)) yield* settle(run.evidence, new Pauses())
-  const made = decideOnRun(run.state, input)
-  return 'next' in made ? yield* made : made
+  return isOverdue(run.evidence.results) ? decideOnSettled(run.state, input) : decideOnRun(run.state, input)
+}
+
+function* decideOnSettled(state: RunState, input: DecideInput): Paced<Decision> {
+  yield* settle(input.run.evidence, new Pauses())
+  const made = decideOnRun(state, input)
+  return isPaced(made) ? yield* made : made
 }
 
 /** The decision, or work that comes to one: each frame of such work is an object as large as its function. */

@@ -12,7 +12,7 @@ import {
   type RedactionInForce,
 } from '../../../schemas/redaction.ts'
 import { type Decision, type Draft, refuse } from '../../domain/decision.ts'
-import type { Paced } from '../../domain/paced.ts'
+import { isPaced, type Paced } from '../../domain/paced.ts'
 import { compileRules } from '../../domain/redaction/compile-rules.ts'
 import { joinedRules } from '../../domain/redaction/joined-rules.ts'
 import {
@@ -52,7 +52,7 @@ interface Redacting {
 }
 
 /** Leaves out of the command what the rules say, has it decided, and lets the events say so. */
-export function* decideRedacted(redacting: Redacting, decide: () => Paced<Decision>): Paced<Decision> {
+export function* decideRedacted(redacting: Redacting, decide: () => Decision | Paced<Decision>): Paced<Decision> {
   const { run, pending, tenant, sealer } = redacting
   const inForce = rulesInForce(run.state?.policy.redaction, tenant, pending)
   const key = blindKeyOf(sealer, run.tenant, run.stream)
@@ -60,7 +60,9 @@ export function* decideRedacted(redacting: Redacting, decide: () => Paced<Decisi
   if (fault !== undefined) return refuse(fault)
   // A run says what is in force when it starts.
   const isNew = run.state !== undefined && inForce.isNew
-  return yield* saidOf(yield* decide(), { ...inForce, isNew }, { sent: pending.sent, key })
+  const decided = decide()
+  const decision = isPaced(decided) ? yield* decided : decided
+  return yield* saidOf(decision, { ...inForce, isNew }, { sent: pending.sent, key })
 }
 
 /** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */

@@ -7,7 +7,7 @@ import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
-import { finish, type Paced } from '../../domain/paced.ts'
+import { finish, isPaced, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import type { Party } from '../../resources/fair-shares.ts'
@@ -163,9 +163,13 @@ export class WritePath {
     }
     const { work } = this.#deps
     const texts = new CanonicalTexts(run.memberTexts)
-    const deciding = this.#decide(run, pending, texts)
-    if (work === undefined) return this.#carryOut(run, pending, { decision: finish(deciding), texts })
+    if (work === undefined) {
+      const decided = this.#decide(run, pending, texts)
+      return this.#carryOut(run, pending, { decision: isPaced(decided) ? finish(decided) : decided, texts })
+    }
     return work.writes.doing(partyOf(pending.caller), () => {
+      const deciding = this.#decide(run, pending, texts)
+      if (!isPaced(deciding)) return this.#carryOut(run, pending, { decision: deciding, texts })
       const first = deciding.next()
       return first.done === true
         ? this.#carryOut(run, pending, { decision: first.value, texts })
@@ -191,21 +195,23 @@ export class WritePath {
     }
   }
 
-  *#decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
+  #decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Paced<Decision> {
     const tenant = this.#deps.tenantPolicy?.(run.tenant)
-    const asIs = (): Paced<Decision> => this.#decideAsIs(run, pending, texts)
     // Most runs are asked no more than this.
-    if ((tenant?.redaction ?? run.state?.policy.redaction ?? declaredRules(pending)) === undefined) return yield* asIs()
-    return yield* decideRedacted({ run, pending, tenant, sealer: this.#deps.sealer }, asIs)
+    if ((tenant?.redaction ?? run.state?.policy.redaction ?? declaredRules(pending)) === undefined)
+      return this.#decideAsIs(run, pending, texts)
+    const asIs = (): Decision | Paced<Decision> => this.#decideAsIs(run, pending, texts)
+    return decideRedacted({ run, pending, tenant, sealer: this.#deps.sealer }, asIs)
   }
 
-  *#decideAsIs(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
+  #decideAsIs(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Paced<Decision> {
     const env = this.#env(run, pending, texts)
     const decision =
       pending.reusedKey === true && run.state !== undefined
         ? refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
-        : yield* decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy })
-    return run.state?.disclosed === true ? withoutAppend(decision) : decision
+        : decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy })
+    if (run.state?.disclosed !== true) return decision
+    return isPaced(decision) ? thenWithoutAppend(decision) : withoutAppend(decision)
   }
 
   #env(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Env {
@@ -272,6 +278,10 @@ export class WritePath {
       ? this.#large.placed(run, pending, { decision: decided, texts }, append)
       : append(decided)
   }
+}
+
+function* thenWithoutAppend(deciding: Paced<Decision>): Paced<Decision> {
+  return withoutAppend(yield* deciding)
 }
 
 function declaredRules({ command }: PendingCommand): unknown {

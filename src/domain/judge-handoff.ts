@@ -1,0 +1,72 @@
+/** @module What of a handoff is judged: the context that it asks for, by the run's policy and its agent's manifest, as it was sent. */
+import { addToContext } from '../../projections/extend.ts'
+import type { ManifestState, RunState } from '../../projections/run-state.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { PostEnvelope } from '../../schemas/requests.ts'
+import { RULES_NOW } from '../../schemas/value-forms.ts'
+import type { Paced } from './paced.ts'
+import { withRedacted } from './redaction/judge-redacted.ts'
+import { type Sent, sentBody } from './redaction/sent.ts'
+import type { Evidence } from './validator/evidence.ts'
+import { withEstablishingStep } from './validator/grounding/established-since.ts'
+import type { Judgement } from './validator/judge-at-once.ts'
+import { withManifestPolicy } from './validator/policy/with-manifest.ts'
+import { type HandoffInput, judgeHandoff } from './validator/validate.ts'
+
+export interface Judging {
+  readonly context: JsonObject
+  readonly manifest: ManifestState | undefined
+  readonly evidence: Evidence
+  /** What was sent, where something was left out of it. */
+  readonly sent?: Sent | undefined
+}
+
+type Judged = Pick<PostEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'tokens'>
+
+export function* judge(state: RunState, envelope: Judged, input: Judging): Paced<Judgement> {
+  const sent = sentHandoff(input.sent)
+  const verdict = yield* judgeHandoff(handoffInput(state, envelope, input, sent))
+  const judged = sent === undefined ? verdict : withRedacted(verdict, { context: state.context, ...sent })
+  if (state.policy.rules !== RULES_NOW) return judged
+  return { ...judged, findings: withEstablishingStep(judged.findings, state, input.evidence.results.since) }
+}
+
+/** `said`: as it was sent, where that is not what is recorded. */
+export function handoffInput(
+  state: RunState,
+  envelope: Judged,
+  input: Judging,
+  said: Pick<PostEnvelope, 'payload' | 'add'> = envelope,
+): HandoffInput {
+  const { manifest } = input.manifest ?? {}
+  return {
+    before: state.context,
+    after: input.context,
+    policy: withManifestPolicy(state.policy, manifest?.policy),
+    agent: envelope.agent,
+    evidence: input.evidence,
+    first: state.step === 0,
+    payload: manifest?.schema === undefined ? undefined : handedOver(said, state.policy),
+    supersedes: envelope.supersedes,
+    writes: manifest?.writes,
+    schema: manifest?.schema,
+    maxTokens: manifest?.maxTokens,
+    tokens: envelope.tokens,
+  }
+}
+
+/** The agent's schema is about what was sent, and what stands in the record as it was sent contradicts nothing. */
+function sentHandoff(
+  sent: Sent | undefined,
+): (Pick<PostEnvelope, 'payload' | 'add'> & Pick<Sent, 'leftOut'>) | undefined {
+  if (sent === undefined) return undefined
+  const envelope = sentBody(sent, 'envelope')?.body
+  if (envelope !== undefined) return { payload: envelope.payload, add: envelope.add, leftOut: sent.leftOut }
+  const branch = sentBody(sent, 'branch')?.body
+  return branch?.output === undefined ? undefined : { payload: branch.output, add: branch.add, leftOut: sent.leftOut }
+}
+
+/** What the schema of the agent's payloads is about: what is added counts as handed over. */
+function handedOver({ payload, add }: Pick<PostEnvelope, 'payload' | 'add'>, policy: RunState['policy']): JsonObject {
+  return add === undefined ? payload : addToContext(payload, add, policy)
+}

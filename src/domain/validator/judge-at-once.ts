@@ -1,0 +1,61 @@
+/** @module The verdict on most handoffs, at once: nothing that is protected has changed, and nothing is new, so that no rule of rule set 2 has anything to say. */
+import { protectedBy } from '../../../projections/protected-keys.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import type { HandoffInput, Verdict } from './validate.ts'
+
+/** What is wrong with a handoff, without the list of what differs. */
+export type Judgement = Omit<Verdict, 'diff'>
+
+/** More keys are judged with pauses. */
+const KEYS_MAX = 256
+/** Keys of which every name and number is looked up. */
+const LOOKED_UP = ['entities', 'facts'] as const
+
+/**
+ * What `judgeHandoff` would say, where that is seen by a look at each top-level key: protected values are the same ones in memory, none was added, and policy,
+ * manifest and agent ask for nothing else. Undefined says nothing about any other handoff.
+ */
+export function judgedAtOnce(input: HandoffInput): Judgement | undefined {
+  if (asksForMore(input) || mayDisagree(input)) return undefined
+  return isUntouched(input) ? { verdict: 'accept', confidence: 1, findings: [], findingsTotal: 0 } : undefined
+}
+
+function asksForMore({ policy, supersedes, writes, schema, tokens, maxTokens, evidence }: HandoffInput): boolean {
+  if (policy.rules !== RULES_NOW || policy.base === 'relay' || policy.invariants !== undefined) return true
+  if (writes !== undefined || schema !== undefined || (supersedes !== undefined && supersedes.length > 0)) return true
+  if (tokens !== undefined && maxTokens !== undefined && tokens > maxTokens) return true
+  if (policy.minConfidence !== undefined && policy.minConfidence > 1) return true
+  return evidence !== undefined && evidence.results.waiting.length > 0
+}
+
+/** Whether what the tools answered bears on it. */
+function mayDisagree({ before, after, policy, evidence }: HandoffInput): boolean {
+  if (evidence === undefined || policy.ungrounded === 'off') return false
+  const { failed, index } = evidence.results
+  if (failed.size > 0 || index?.truncated === true) return true
+  return LOOKED_UP.some((key) => Object.hasOwn(after, key) && before[key] !== after[key])
+}
+
+function isUntouched({ before, after, policy }: HandoffInput): boolean {
+  const isProtected = protectedBy(policy)
+  const keys = Object.keys(before)
+  if (keys.length > KEYS_MAX) return false
+  let isGuarded = false
+  let common = 0
+  for (const key of keys) {
+    const hasKey = Object.hasOwn(after, key)
+    if (hasKey) common += 1
+    if (hasKey && isGuarded && before[key] === after[key]) continue
+    if (!isProtected(key)) continue
+    if (!hasKey || before[key] !== after[key]) return false
+    isGuarded = true
+  }
+  return isGuarded && common === countKeys(after)
+}
+
+function countKeys(value: JsonObject): number {
+  let count = 0
+  for (const key in value) if (Object.hasOwn(value, key)) count += 1
+  return count
+}
