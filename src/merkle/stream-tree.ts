@@ -5,9 +5,8 @@
  * Keys are SHA-256 of a stream's name, read bit by bit from the most significant one. No stream: 32 zero bytes. One stream: the hash of its
  * head. Several: the hash of the two halves by the next bit. So each set of heads has one root, in whatever order they were met.
  */
-import { hash } from 'node:crypto'
 import { toBase64 } from './base64.ts'
-import { HASH_BYTES, sameHash } from './hashes.ts'
+import { HASH_BYTES, sameHash, sha256 } from './hashes.ts'
 import { parseHash } from './text-parts.ts'
 
 /** What a log holds of one stream up to some size. */
@@ -27,28 +26,44 @@ const COUNT_BYTES = 8
 const KEY_BITS = 8 * HASH_BYTES
 const LINE_NAME = 'streams/v1'
 
+/** Inputs of one hash, reused: two hashes behind a prefix, and a head with its count between them. */
+const pair = Buffer.alloc(1 + 2 * HASH_BYTES)
+const counted = Buffer.alloc(1 + 2 * HASH_BYTES + COUNT_BYTES)
+
 /** Of a stream without events. */
 export const NO_EVENTS: Uint8Array = new Uint8Array(HASH_BYTES)
 /** Root of the tree without streams. */
 const NO_STREAMS: Uint8Array = new Uint8Array(HASH_BYTES)
 
 export function streamKey(stream: string): Uint8Array {
-  return hash('sha256', stream, 'buffer')
+  return sha256(stream)
 }
 
 /** The digest of a stream's leaves with one more at their end. */
 export function grownDigest(digest: Uint8Array, leaf: Uint8Array): Uint8Array {
-  return hashOf(DIGEST_PREFIX, digest, leaf)
+  return pairHash(DIGEST_PREFIX, digest, leaf)
 }
 
 function headHash({ key, events, digest }: StreamHead): Uint8Array {
-  const count = Buffer.alloc(COUNT_BYTES)
-  count.writeBigUInt64BE(BigInt(events))
-  return hashOf(HEAD_PREFIX, key, count, digest)
+  if (!isWhole({ key, digest })) throw new RangeError('a key and a digest have 32 bytes each')
+  counted[0] = HEAD_PREFIX
+  counted.set(key, 1)
+  counted.writeBigUInt64BE(BigInt(events), 1 + HASH_BYTES)
+  counted.set(digest, 1 + HASH_BYTES + COUNT_BYTES)
+  return sha256(counted)
 }
 
-function hashOf(prefix: number, ...parts: readonly Uint8Array[]): Uint8Array {
-  return hash('sha256', Buffer.concat([Uint8Array.of(prefix), ...parts]), 'buffer')
+/** Throws `RangeError` where a side has not 32 bytes: what an earlier hash left there must not stand in for it. */
+function pairHash(prefix: number, left: Uint8Array, right: Uint8Array): Uint8Array {
+  if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) throw new RangeError('a hash has 32 bytes')
+  pair[0] = prefix
+  pair.set(left, 1)
+  pair.set(right, 1 + HASH_BYTES)
+  return sha256(pair)
+}
+
+function isWhole({ key, digest }: Pick<StreamHead, 'key' | 'digest'>): boolean {
+  return key.length === HASH_BYTES && digest.length === HASH_BYTES
 }
 
 /** A part of the tree: how many streams it has, where it is none or one, and its hash. */
@@ -63,7 +78,7 @@ export const EMPTY_SUBTREE: Subtree = { streams: 'none', hash: NO_STREAMS }
 export function joined(left: Subtree, right: Subtree): Subtree {
   if (left.streams === 'none' && right.streams !== 'several') return right
   if (right.streams === 'none' && left.streams !== 'several') return left
-  return { streams: 'several', hash: hashOf(NODE_PREFIX, left.hash, right.hash) }
+  return { streams: 'several', hash: pairHash(NODE_PREFIX, left.hash, right.hash) }
 }
 
 /** The subtree of streams whose keys agree in their first `depth` bits. */
@@ -102,10 +117,10 @@ export interface StreamPath {
 
 /** Whether the tree of that root has this head, and so no other for its stream. */
 export function provesHead({ head, path, root }: StreamPath): boolean {
-  if (path.length > KEY_BITS || path.some(({ length }) => length !== HASH_BYTES)) return false
+  if (!isWhole(head) || path.length > KEY_BITS || path.some(({ length }) => length !== HASH_BYTES)) return false
   const made = path.reduce((own, sibling, at) => {
     const isRight = bitOf(head.key, path.length - 1 - at) === 1
-    return isRight ? hashOf(NODE_PREFIX, sibling, own) : hashOf(NODE_PREFIX, own, sibling)
+    return isRight ? pairHash(NODE_PREFIX, sibling, own) : pairHash(NODE_PREFIX, own, sibling)
   }, headHash(head))
   return sameHash(made, root)
 }

@@ -105,4 +105,20 @@ test('a checkpoint names one root of streams, or none that counts', () => {
     assert.is(streamsRoot(lines), undefined, JSON.stringify(lines))
 })
 
+test('a hash of another length than 32 bytes is no part of a tree, and a head with one is not shown (LOG-27)', () => {
+  const head = headOf('run-acme.0', 2)
+  for (const length of [0, 31, 33]) {
+    const other = new Uint8Array(length)
+    assert.throws(() => grownDigest(head.digest, other), RangeError)
+    assert.throws(() => grownDigest(other, head.digest), RangeError)
+    for (const odd of [
+      { ...head, key: other },
+      { ...head, digest: other },
+    ]) {
+      assert.throws(() => subtreeOf([odd], 0), RangeError)
+      assert.is(provesHead({ head: odd, path: [], root: head.key }), false)
+    }
+  }
+})
+
 test.run()

@@ -106,7 +106,7 @@ test('two trees of one size, and a proof that shows a fork, are evidence by the 
     origin: ORIGIN,
     kind: 'fork',
     notes: [noteOf({ from: 0, size: 7 }), noteOf({ from: 0, size: 20, tree: fork })],
-    proof: proveConsistency(7, 20, fork.read),
+    proof: proveConsistency(7, 20, fork.read).map((hash) => Buffer.from(hash)),
   })
 })
 
