@@ -79,7 +79,7 @@ class ReadEvent implements LedgerEvent {
     const { header, salt } = this.#record
     this.#texts ??= {
       header: this.#isHeaderRead ? header : JSON.stringify(header),
-      salt: Buffer.from(salt.buffer, salt.byteOffset, salt.byteLength).toString('base64url'),
+      salt: Buffer.from(salt).toString('base64url'),
       data: this.#dataText(),
     }
     return this.#texts

@@ -2,6 +2,7 @@
 import { NO_STREAM, type ReadRecord } from '../event-store.ts'
 import type { TenantStreams } from '../tenant-streams.ts'
 import { type Database, openReadOnly } from './open.ts'
+import { saltBytes, saltText } from './salt-text.ts'
 
 const PAGE_RECORDS = 256
 /** A page ends with the record that reaches this, so that large bodies do not pile up. */
@@ -33,12 +34,12 @@ type Row = [
   stream: string,
   revision: number,
   header: string,
-  salt: Buffer,
+  salt: string | null,
   data: string,
   request: string | null,
 ]
 
-const COLUMNS = 'e.position, s.name, e.revision, e.header, e.salt, e.data, e.request'
+const COLUMNS = `e.position, s.name, e.revision, e.header, ${saltText('e.salt')}, e.data, e.request`
 const OF_STREAM = `SELECT ${COLUMNS} FROM streams s CROSS JOIN events e ON e.stream_id = s.id
   WHERE s.name = ? AND e.revision BETWEEN ? AND ?`
 const OF_ALL = `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream_id
@@ -139,7 +140,8 @@ function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[
 }
 
 function fromRow([position, stream, revision, header, salt, data, request]: Row): ReadRecord {
-  const bytes = new Uint8Array(salt.buffer, salt.byteOffset, salt.byteLength)
+  // What is no salt is one of no bytes, which no event was sealed with.
+  const bytes = saltBytes(salt ?? '')
   const place = String(position)
   if (request === null) return { position: place, stream, revision, header, salt: bytes, data }
   return { position: place, stream, revision, header, salt: bytes, data, requestId: request }

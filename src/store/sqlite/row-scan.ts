@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, isSqliteCode, openReadOnly, sqliteCode } from './open.ts'
+import { saltBytes, saltText } from './salt-text.ts'
 import {
   PAGE_BYTES,
   PAGE_ROWS,
@@ -76,7 +77,7 @@ type Row = readonly [
 
 /** Numbers that a double cannot hold would stop the driver: they come as null. */
 const WHOLE = (column: string) => `CASE WHEN ${column} BETWEEN 0 AND ${MAX_INTEGER} THEN ${column} END`
-const COLUMNS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, salt, data, request
+const COLUMNS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, ${saltText('salt')}, data, request
   FROM events NOT INDEXED`
 const ROWS = `${COLUMNS} WHERE position > ? ORDER BY position LIMIT ${PAGE_ROWS}`
 const RANGE = `${COLUMNS} WHERE position > ? AND position <= ? ORDER BY position`
@@ -185,7 +186,7 @@ class Scan implements RowScan {
       ...(stream !== undefined && { stream }),
       ...(typeof revision === 'number' && { revision }),
     })
-    if (typeof header !== 'string' || typeof data !== 'string' || !(salt instanceof Uint8Array)) {
+    if (typeof header !== 'string' || typeof data !== 'string' || typeof salt !== 'string') {
       return faultAt('row-type', 'its columns do not hold text and bytes', placed())
     }
     if (typeof revision !== 'number' || (request !== null && typeof request !== 'string')) {
@@ -202,7 +203,7 @@ class Scan implements RowScan {
       return faultAt('not-utf8', 'its text is not UTF-8', placed())
     }
     const requestId = request ?? undefined
-    return { position, stream, revision, header, salt, data, requestId, hasColumns: true }
+    return { position, stream, revision, header, salt: saltBytes(salt), data, requestId, hasColumns: true }
   }
 
   /** The driver shows every broken sequence as U+FFFD, so a text that holds one is looked at as bytes. */
