@@ -28,6 +28,15 @@ test('a run key is the one that another implementation derives (SEAL-6)', () => 
   assert.is(Buffer.from(derived).toString('base64url'), runKey)
 })
 
+test('a run key is what the engine derives, from secrets of every length (SEAL-6)', () => {
+  for (const bytes of [32, 33, 63, 64, 65, 1_024]) {
+    const secret = seededRandom(String(bytes))(bytes)
+    const info = 'countersign/run-key/v1\n["a","run-a.\u00e9"]'
+    const derived = hkdfSync('sha256', secret, '', info, 32)
+    assert.is(Buffer.compare(deriveRunKey(secret, 'a', 'run-a.\u00e9'), Buffer.from(derived)), 0)
+  }
+})
+
 test('a run key is of one secret, one tenant and one stream', () => {
   const secret = seededRandom('s')(32)
   const keys = [
