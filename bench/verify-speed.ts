@@ -6,7 +6,7 @@ import { runStream } from '../schemas/names.ts'
 import { verifyTarget } from '../src/cli/verify-target.ts'
 import { recordedEvent } from '../src/ledger/read/parse-record.ts'
 import { replayRecords } from '../src/ledger/read/replay.ts'
-import { checkRecord, firstExpectation, nextExpectation } from '../src/signing/check.ts'
+import { type CheckDepth, checkRecord, firstExpectation, nextExpectation } from '../src/signing/check.ts'
 import { createRunKeys } from '../src/signing/key-ring.ts'
 import type { RecordPages } from '../src/store/event-store.ts'
 import { openSqliteReader } from '../src/store/sqlite/sqlite-reader.ts'
@@ -18,11 +18,14 @@ import { type Row, ratioRow } from './report.ts'
 import { Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-const RUNS = 40
+/** Above the length from which `verify` starts threads, whose start is a part of what it takes. */
+const RUNS = 150
+/** Of these, so many are read one after the other. */
+const RUNS_READ = 40
 const ENVELOPES_A_RUN = 1_000
 /** Its start, and an envelope a step. */
 const EVENTS_A_RUN = 1 + ENVELOPES_A_RUN
-const IDS = ['P7 fast', 'P7 full', 'P11 fold', 'P11 rebuild', 'replay']
+const IDS = ['P7 fast', 'P7 full', 'P7 load', 'P11 fold', 'P11 rebuild', 'replay']
 
 export const verifySpeed: BenchGroup = { name: 'verify and replay', ids: IDS, open }
 
@@ -34,8 +37,9 @@ async function open(options: BenchOptions): Promise<Bench> {
   return {
     round: async () => {
       samples.add('iterate', iterated(data))
-      samples.add('fast', await checked(data))
-      samples.add('full', await verified(data))
+      samples.add('fast', await verified(data, 'fast'))
+      samples.add('full', await verified(data, 'full'))
+      samples.add('load', await checked(data))
       samples.add('fold', await folded(data))
       samples.add('rebuild', await rebuilt(data))
       samples.add('replay', await replayed(data))
@@ -56,14 +60,16 @@ interface ReadSpec {
 }
 
 const SPECS: readonly ReadSpec[] = [
+  { id: 'P7 fast', what: 'countersign verify --fast: macs, links and digests', over: 'fast', floor: 0.45, target: 0.6 },
+  { id: 'P7 full', what: 'countersign verify', over: 'full', floor: 0.2, target: 0.3 },
   {
-    id: 'P7 fast',
-    what: 'macs, links and digests, as loading a run checks them',
-    over: 'fast',
+    id: 'P7 load',
+    what: 'macs, links and digests in one thread, as loading a run checks them',
+    over: 'load',
     floor: 0.45,
     target: 0.6,
+    note: 'it checks what P7 fast checks, so it is held to the bounds of that',
   },
-  { id: 'P7 full', what: 'verification as countersign verify does it', over: 'full', floor: 0.2, target: 0.3 },
   { id: 'P11 fold', what: 'reading and folding every run anew', over: 'fold', floor: 0.3, target: 0.5 },
   { id: 'P11 rebuild', what: 'the run list made anew', over: 'rebuild', floor: 0.3, target: 0.5 },
   {
@@ -138,24 +144,24 @@ async function replayed(data: string): Promise<number> {
   })
 }
 
-/** Events a second over all runs, one after the other, by the reader that queries use. */
+/** Events a second over some runs, one after the other, by the reader that queries use. */
 async function perSecond(data: string, read: (stream: string, pages: RecordPages) => Promise<void>): Promise<number> {
   using reader = openSqliteReader({ path: storeFile(data) })
   const startedMs = performance.now()
-  for (let run = 0; run < RUNS; run += 1) {
+  for (let run = 0; run < RUNS_READ; run += 1) {
     const stream = runStream(CALLER.tenant, runId(run))
     await read(stream, reader.readStream(stream))
   }
-  return (RUNS * EVENTS_A_RUN * 1000) / (performance.now() - startedMs)
+  return (RUNS_READ * EVENTS_A_RUN * 1000) / (performance.now() - startedMs)
 }
 
 /** As `countersign verify` does it, without its report: with as many threads as it takes here, and their start. */
-async function verified(data: string): Promise<number> {
+async function verified(data: string, depth: CheckDepth): Promise<number> {
   const { ring } = await keysOf(data)
   const startedMs = performance.now()
   const { result } = await verifyTarget(
     { kind: 'store', name: storeFile(data) },
-    { keys: { ring, runKeys: createRunKeys(ring) }, findKey: () => undefined, onFault: () => {} },
+    { depth, keys: { ring, runKeys: createRunKeys(ring) }, findKey: () => undefined, onFault: () => {} },
   )
   const seconds = (performance.now() - startedMs) / 1000
   if (result.verdict !== 'VERIFIED') throw new Error(`the store of the bench is ${result.verdict}`)

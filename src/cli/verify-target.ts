@@ -6,14 +6,15 @@ import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
 import type { ServerPlace } from '../settings/places.ts'
+import type { CheckDepth } from '../signing/check.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
+import { SoundChecks } from '../verify/sound-checks.ts'
 import type { SourceItem, SourcePages } from '../verify/source-item.ts'
-import { soundPages } from '../verify/threads/sound-pages.ts'
-import type { VerifyThreads } from '../verify/threads/verify-threads.ts'
+import { type Looking, soundPages } from '../verify/threads/sound-pages.ts'
 import { type VerifyOptions, type VerifyResult, verifyRecords } from '../verify/verify-records.ts'
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
@@ -41,7 +42,7 @@ export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   readonly findKey: FindReaderKey
   /** Other parts of a log are verified with it. */
   readonly inChain?: boolean
-  /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what. Default: as many as there are processors, at most 4. */
+  /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what and checks events too. Default: as many as there are other processors, at most 4. */
   readonly threads?: ThreadOptions
 }
 
@@ -53,8 +54,8 @@ interface ThreadOptions {
   readonly rangeRows?: number
 }
 
-/** Their start costs what 40,000 events cost on two processors, and 70,000 at depth `fast`. */
-const THREADS_FROM_EVENTS = 100_000
+/** The start of a thread takes what so many events take, and this thread looks at events meanwhile. */
+const THREADS_FROM_EVENTS: Readonly<Record<CheckDepth, number>> = { full: 20_000, fast: 40_000 }
 
 export interface FoundVerdict {
   readonly result: VerifyResult
@@ -85,9 +86,9 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   using scan = openStoreScan(path)
   options.onOpen?.(scan.expected)
   const thorough = options.depth !== 'fast'
-  await using threads = threadsFor(path, scan.expected, options)
+  await using looking = lookingAt(path, scan.expected, options)
   const pages = async function* (): AsyncGenerator<readonly SourceItem[], void> {
-    yield* threads === undefined ? scan.pages() : soundPages(scan, threads, options.threads?.rangeRows)
+    yield* looking === undefined ? scan.pages() : soundPages(scan, looking)
     yield scan.structure(thorough)
     yield beside.faults.map((fault) => ({ fault }))
   }
@@ -99,15 +100,16 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   return { ...result, unchecked: [...result.unchecked, ...uncheckedEnds(beside, seen, options.checkpoint)] }
 }
 
-function threadsFor(
-  path: string,
-  events: number,
-  { threads = {}, keys, depth = 'full' }: TargetOptions,
-): VerifyThreads | undefined {
-  const { count = defaultVerifyThreads(), fromEvents = THREADS_FROM_EVENTS } = threads
+function lookingAt(path: string, events: number, options: TargetOptions): (Looking & AsyncDisposable) | undefined {
+  const { threads: wanted = {}, keys, depth = 'full' } = options
+  const { count = defaultVerifyThreads(), fromEvents = THREADS_FROM_EVENTS[depth], rangeRows } = wanted
   // Without keys no event is sound by itself.
   if (keys === undefined || events < fromEvents) return undefined
-  return openVerifyThreads(count, { path, ring: { keys: keys.ring.keys }, depth })
+  const { ring, runKeys } = keys
+  const threads = openVerifyThreads(count, { path, ring: { keys: ring.keys }, depth })
+  if (threads === undefined) return undefined
+  const checks = new SoundChecks({ ring, runKeys, depth })
+  return { threads, checks, rangeRows, [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose]() }
 }
 
 async function verifyServer(

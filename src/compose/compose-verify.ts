@@ -7,10 +7,9 @@ import { VerifyThreads } from '../verify/threads/verify-threads.ts'
 /** More gain little: one thread puts everything in order. */
 const THREADS_MAX = 4
 
-/** As many as there are processors, of a machine that has more than one. */
+/** As many as there are processors beside the one that puts everything in order. */
 export function defaultVerifyThreads(): number {
-  const count = Math.min(availableParallelism(), THREADS_MAX)
-  return count > 1 ? count : 0
+  return Math.min(availableParallelism() - 1, THREADS_MAX)
 }
 
 /** Undefined where none is wanted, and in a bundled program, which does not carry their program along. */

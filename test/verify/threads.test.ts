@@ -48,7 +48,8 @@ async function judged(store: SmallStore, path: string, depth: CheckDepth, rangeR
   const faults: VerifyFault[] = []
   const checks = new SoundChecks({ ring: store.keys.ring as never, runKeys: store.keys.runKeys, depth })
   const look = async (range: RowRange) => structuredClone(lookAtRows(other, checks, range))
-  const pages: SourcePages = rangeRows === undefined ? scan.pages() : soundPages(scan, { count: 2, look }, rangeRows)
+  const pages: SourcePages =
+    rangeRows === undefined ? scan.pages() : soundPages(scan, { threads: { count: 2, look }, checks, rangeRows })
   const result = await verifyRecords(pages, {
     keys: store.keys,
     depth,
@@ -277,7 +278,8 @@ for (const [how, program] of [
         count: 2,
         workerData,
       })
-      const given = await verifyRecords(soundPages(scan, dying, 4), {
+      const checks = new SoundChecks({ ring: store.keys.ring as never, runKeys: store.keys.runKeys, depth: 'full' })
+      const given = await verifyRecords(soundPages(scan, { threads: dying, checks, rangeRows: 4 }), {
         keys: store.keys,
         wholeStore: true,
         onFault: () => {},
