@@ -7,6 +7,7 @@ import { problemResponse } from './answers.ts'
 import { ConnectionRoom } from './connection-room.ts'
 import type { EdgeEnv } from './edge-context.ts'
 import { problem } from './problems.ts'
+import { WholeAnswer } from './whole-answer.ts'
 
 export interface ServerLimits {
   /** Time for the head of a request. */
@@ -96,6 +97,7 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
       maxHeaderSize: maxHeaderBytes,
       // A request without Host is refused by node with 400 (RFC 9112 section 3.2).
       requireHostHeader: true,
+      ServerResponse: WholeAnswer,
     },
     (incoming, outgoing) => {
       unused.delete(incoming.socket)
