@@ -32,7 +32,7 @@ export function dispatcher(route: Route, gate: Gate): Handler {
   const track = gate.metrics.tracker(route.method, route.path)
   const answers = gate.edge.memory.account('answers')
   return async (c) => {
-    const done = track()
+    const startedMs = track.begin()
     let response: Response
     try {
       response = await (route.access === 'open' ? route.handle(c, gate.edge) : guarded(route, gate, { c, itemName }))
@@ -42,7 +42,7 @@ export function dispatcher(route: Route, gate: Gate): Handler {
     const traceparent = validTraceparent(c.req.header('traceparent'))
     if (traceparent !== undefined) response.headers.set('traceparent', traceparent)
     countUnsent(answers, c, response)
-    done(response.status)
+    track.end(startedMs, response.status)
     return response
   }
 }

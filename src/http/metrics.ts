@@ -1,21 +1,21 @@
 /** @module Counters for /metrics, on a registry of their own. Labels are route patterns and codes, never what a caller sent. */
 import { statfs } from 'node:fs/promises'
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MemoryBudget, SharedMemory } from '../resources/memory-budget.ts'
 import { registerKeptUp } from './kept-up-metrics.ts'
 import { counter, gauge, PREFIX } from './registered.ts'
+import { type RouteTracker, registerRequests } from './request-metrics.ts'
 import type { StreamSlots } from './stream-slots.ts'
 import { registerThreads, type Threads } from './thread-metrics.ts'
 import { registerWebhook, type WebhookCounters } from './webhook-metrics.ts'
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const STATES = ['ready', 'full', 'unavailable', 'failed'] as const
 
 export interface HttpMetrics {
-  /** For one route: call the result at a request's start, and what that gives with the status at its end. */
-  readonly tracker: (method: string, route: string) => () => (status: number) => void
+  /** Of one route. */
+  readonly tracker: (method: string, route: string) => RouteTracker
   /** Prometheus text. */
   readonly text: () => Promise<string>
   readonly contentType: string
@@ -43,38 +43,8 @@ export function createMetrics(measured: Measured): HttpMetrics {
   registerThreads(registry, { readers, upkeep, sealing })
   registerDisks(registry, disks)
   registerWebhook(registry, webhook)
-  const registers = [registry]
-  const requests = new Counter({
-    name: `${PREFIX}http_requests_total`,
-    help: 'Requests answered.',
-    labelNames: ['method', 'route', 'status'],
-    registers,
-  })
-  const seconds = new Histogram({
-    name: `${PREFIX}http_request_seconds`,
-    help: 'Time to the head of the answer.',
-    labelNames: ['method', 'route'],
-    buckets: SECONDS,
-    registers,
-  })
-  const inFlight = new Gauge({ name: `${PREFIX}http_in_flight`, help: 'Requests not answered yet.', registers })
+  const tracker = registerRequests(registry)
   gauge(registry, 'http_streams', 'Tails, exports and waiting claims that are open.', () => slots.open)
-
-  const tracker: HttpMetrics['tracker'] = (method, route) => {
-    const duration = seconds.labels(method, route)
-    const byStatus = new Map<number, Counter.Internal>()
-    return () => {
-      const startedMs = performance.now()
-      inFlight.inc()
-      return (status) => {
-        inFlight.dec()
-        duration.observe((performance.now() - startedMs) / 1000)
-        const counter = byStatus.get(status) ?? requests.labels(method, route, String(status))
-        byStatus.set(status, counter)
-        counter.inc()
-      }
-    }
-  }
   return { tracker, text: () => registry.metrics(), contentType: registry.contentType }
 }
 

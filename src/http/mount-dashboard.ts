@@ -36,9 +36,9 @@ export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, metrics }: Gat
   })
   const track = metrics.tracker('any', '/ui')
   app.use('/ui/*', async (c, next) => {
-    const done = track()
+    const startedMs = track.begin()
     await next()
-    done(c.res.status)
+    track.end(startedMs, c.res.status)
   })
   app.route('/ui', dashboard)
 }

@@ -135,6 +135,29 @@ test('metrics name patterns, codes and states, never what a caller sent (A37)', 
   assert.not.match(text, /canary|acme|alice/)
 })
 
+test('metrics count the time of each request once, in every bound that it stayed below, and name no route that nobody requested', async () => {
+  await using edge = await testEdge()
+  for (let n = 0; n < 3; n += 1) await edge.get('/v1/runs/none')
+  const text = await (await edge.get('/metrics')).text()
+  const ofRun = (name: string) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(`countersign_http_request_seconds_${name}{`))
+      .filter((line) => line.includes('method="get",route="/v1/runs/{run}"}'))
+      .map((line) => Number(line.split(' ').at(-1)))
+  const bounds = ofRun('bucket')
+  assert.is(bounds.length, 15)
+  assert.equal(
+    bounds,
+    bounds.toSorted((a, b) => a - b),
+  )
+  assert.equal([bounds.at(-1), ofRun('count')], [3, [3]])
+  const [sum = 0] = ofRun('sum')
+  assert.ok(sum > 0 && sum < 60, `${sum}`)
+  assert.match(text, /^countersign_http_in_flight 1$/m)
+  assert.not.match(text, /route="\/v1\/events"/)
+})
+
 test('metrics say how many calls are in doubt, once the run list has counted, and what the disks still take', async () => {
   using folder = tempFolder()
   await using edge = await testEdge({ disks: { data: folder.path, gone: folder.file('gone') } })
