@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Json } from '../../schemas/json.ts'
-import type { MemoryBudget } from '../resources/memory-budget.ts'
+import type { MemoryBudget, Release } from '../resources/memory-budget.ts'
 import type { WorkQueue } from '../resources/work-queue.ts'
 import { policyError, schemaErrors } from '../signing/schema-errors.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
@@ -98,22 +98,24 @@ type SizeFault = (size: number) => Parsed<never> | undefined
 /** From the socket: without a web stream in between, which costs more than all the rest of a small request. */
 function readIncoming(incoming: IncomingMessage, faultOf: SizeFault): Promise<Parsed<Uint8Array>> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = []
+    let chunks: Buffer[] = []
     let size = 0
-    const settle = (result: Parsed<Uint8Array>): void => {
-      incoming.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
-      resolve(result)
-    }
     const onData = (chunk: Buffer): void => {
       size += chunk.length
       chunks.push(chunk)
       const fault = faultOf(size)
-      if (fault !== undefined) settle(fault)
+      if (fault === undefined) return
+      // Whoever empties the connection reads on.
+      incoming.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut)
+      resolve(fault)
     }
-    const onEnd = (): void =>
-      settle({ ok: true, value: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
-    const onCut = (): void => settle(incomplete)
-    if (incoming.readableEnded || incoming.destroyed) return settle(incomplete)
+    const onEnd = (): void => {
+      resolve({ ok: true, value: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
+      // What listens here lives as long as the request; the bytes are parsed long before.
+      chunks = []
+    }
+    const onCut = (): void => resolve(incomplete)
+    if (incoming.readableEnded || incoming.destroyed) return onCut()
     incoming.on('data', onData).on('end', onEnd).on('close', onCut).on('error', onCut)
   })
 }
@@ -166,45 +168,59 @@ export interface HeldBody {
 }
 
 /** Undefined where the bodies in flight leave no room for this one: then nothing of it is read. */
-export function holdBody(
-  memory: MemoryBudget,
-  { c, tenant, maxBytes }: { readonly c: EdgeContext; readonly tenant: string; readonly maxBytes: number },
-): HeldBody | undefined {
-  const account = memory.account('bodies-read')
-  const read: (() => void)[] = []
-  let room = 0
-  const take = (bytes: number): boolean => {
-    const release = account.take(bytes, tenant)
-    if (release !== undefined) read.push(release)
-    if (release !== undefined) room += bytes
-    return release !== undefined
+export function holdBody(memory: MemoryBudget, { c, tenant, maxBytes }: BodyToHold): HeldBody | undefined {
+  const body = new BodyInMemory(memory, tenant)
+  return body.take(declaredBytes(c, maxBytes) ?? Math.min(STEP_BYTES, maxBytes)) ? body : undefined
+}
+
+interface BodyToHold {
+  readonly c: EdgeContext
+  readonly tenant: string
+  readonly maxBytes: number
+}
+
+class BodyInMemory implements HeldBody {
+  bytes = 0
+  readonly #memory: MemoryBudget
+  readonly #tenant: string
+  readonly #read: Release[] = []
+  #room = 0
+  #work: Release | undefined
+  #over = false
+
+  constructor(memory: MemoryBudget, tenant: string) {
+    this.#memory = memory
+    this.#tenant = tenant
   }
-  if (!take(declaredBytes(c, maxBytes) ?? Math.min(STEP_BYTES, maxBytes))) return undefined
-  let work: (() => void) | undefined
-  let over = false
-  let came = 0
-  const begin = (release: () => void): void => {
-    work = release
+
+  take(bytes: number): boolean {
+    const release = this.#memory.account('bodies-read').take(bytes, this.#tenant)
+    if (release === undefined) return false
+    this.#read.push(release)
+    this.#room += bytes
+    return true
+  }
+
+  grow(bytes: number): boolean {
+    this.bytes = bytes
+    return bytes <= this.#room || this.take(Math.max(STEP_BYTES, bytes - this.#room))
+  }
+
+  beforeWork(bytes: number): void | Promise<void> {
+    const free = this.#memory.account('requests-at-work').whenFree(bytes * AT_WORK_FACTOR)
+    return free instanceof Promise ? free.then((release) => this.#begin(release)) : this.#begin(free)
+  }
+
+  release(): void {
+    this.#over = true
+    for (const release of this.#read) release()
+    this.#work?.()
+  }
+
+  #begin(release: Release): void {
+    this.#work = release
     // The answer was made without the work: the connection ended, or the body was refused.
-    if (over) release()
-  }
-  return {
-    get bytes() {
-      return came
-    },
-    grow: (bytes) => {
-      came = bytes
-      return bytes <= room || take(Math.max(STEP_BYTES, bytes - room))
-    },
-    beforeWork: (bytes) => {
-      const free = memory.account('requests-at-work').whenFree(bytes * AT_WORK_FACTOR)
-      return free instanceof Promise ? free.then(begin) : begin(free)
-    },
-    release: () => {
-      over = true
-      for (const release of read) release()
-      work?.()
-    },
+    if (this.#over) release()
   }
 }
 

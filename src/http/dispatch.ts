@@ -12,7 +12,7 @@ import { bodiesInFlight, holdBody } from './body.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
 import { failure } from './failure.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { parseQuery, validTraceparent } from './parameters.ts'
+import { type Parsed, parseQuery, validTraceparent } from './parameters.ts'
 import { type Problem, problem } from './problems.ts'
 import type { AccessNote, Ask, Edge, GuardedRoute, Route } from './route.ts'
 
@@ -28,14 +28,14 @@ export type Handler = (c: EdgeContext) => Promise<Response>
 
 /** The handler of a route. It never throws. */
 export function dispatcher(route: Route, gate: Gate): Handler {
-  const itemName = itemNameOf(route.path)
+  const form = formOf(route)
   const track = gate.metrics.tracker(route.method, route.path)
   const answers = gate.edge.memory.account('answers')
   return async (c) => {
     const startedMs = track.begin()
     let response: Response
     try {
-      response = await (route.access === 'open' ? route.handle(c, gate.edge) : guarded(route, gate, { c, itemName }))
+      response = await (route.access === 'open' ? route.handle(c, gate.edge) : guarded(route, gate, { c, form }))
     } catch (error) {
       response = failure(error, gate.edge, c)
     }
@@ -47,15 +47,33 @@ export function dispatcher(route: Route, gate: Gate): Handler {
   }
 }
 
-/** Name of the parameter beside the run: `call`, `reservation`. */
-function itemNameOf(path: string): string | undefined {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).find((name) => name !== 'run')
+/** What of a route is the same for every request. */
+interface RouteForm {
+  /** Name of the parameter beside the run: `call`, `reservation`. */
+  readonly itemName: string | undefined
+  readonly ofRun: boolean
+  /** The path with its parameters decoded. */
+  readonly path: (run: string, item: string) => string
+  /** What a request without a query says. */
+  readonly noQuery: Parsed<object>
+}
+
+function formOf(route: Route): RouteForm {
+  const parts = route.path.split(/\{(\w+)\}/)
+  const names = parts.filter((_, at) => at % 2 === 1)
+  return {
+    itemName: names.find((name) => name !== 'run'),
+    ofRun: names.includes('run'),
+    path: (run, item) =>
+      parts.reduce((path, part, at) => path + (at % 2 === 0 ? part : part === 'run' ? run : item), ''),
+    noQuery: route.access === 'open' ? { ok: true, value: {} } : parseQuery(route.query, ''),
+  }
 }
 
 async function guarded(
   route: GuardedRoute,
   gate: Gate,
-  { c, itemName }: { c: EdgeContext; itemName: string | undefined },
+  { c, form }: { c: EdgeContext; form: RouteForm },
 ): Promise<Response> {
   const { edge } = gate
   const who = await authenticate(c.req.header('authorization'), edge.verifier)
@@ -67,7 +85,7 @@ async function guarded(
   const caller: Principal & Pick<Caller, 'pace'> =
     route.method === 'get' ? { pace: paceOf(edge, principal, c), ...principal } : principal
   const run = c.req.param('run') ?? ''
-  const withRun = run !== '' || route.path.includes('{run}')
+  const withRun = run !== '' || form.ofRun
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
   if (refused !== undefined) return problemResponse(forbidden(refused), c.req.path)
   const limited = edge.rates.admit(caller, route.method === 'get' ? 'read' : 'write')
@@ -75,10 +93,10 @@ async function guarded(
   if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)
 
   const mark = c.req.url.indexOf('?')
-  const query = parseQuery(route.query, mark < 0 ? '' : c.req.url.slice(mark + 1))
+  const query = mark < 0 ? form.noQuery : parseQuery(route.query, c.req.url.slice(mark + 1))
   if (!query.ok) return problemResponse(query.problem, c.req.path)
-  const item = itemName === undefined ? '' : (c.req.param(itemName) ?? '')
-  const path = route.path.replace('{run}', () => run).replace(`{${itemName}}`, () => item)
+  const item = form.itemName === undefined ? '' : (c.req.param(form.itemName) ?? '')
+  const path = form.path(run, item)
   const access = accessNote(route, { c, edge, caller, run })
   const ask = { c, edge, caller, run, item, path, query: query.value }
   if (route.body !== undefined) return withBody(route, ask)

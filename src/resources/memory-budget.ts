@@ -77,7 +77,9 @@ export class MemoryBudget {
 
   /** The account of a share: one for all who ask. */
   account(name: ShareName): MemoryAccount {
-    const account = this.#accounts.get(name) ?? new MemoryAccount(this.limitOf(name))
+    const known = this.#accounts.get(name)
+    if (known !== undefined) return known
+    const account = new MemoryAccount(this.limitOf(name))
     this.#accounts.set(name, account)
     return account
   }
