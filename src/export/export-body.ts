@@ -5,6 +5,7 @@ import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { AsOf } from '../ledger/audit/audit-reads.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
+import { ExportFile } from './export-file.ts'
 import type { ExportScope, FormatWriter } from './format.ts'
 import type { FormatName } from './formats.ts'
 
@@ -83,8 +84,8 @@ export interface BodySource {
   readonly pages: AsyncIterable<readonly LedgerEvent[]>
   readonly writer: FormatWriter
   readonly offset: number
-  /** A portion is sent as soon as it has so many characters, and at the end of a page. */
-  readonly portionChars: number
+  /** A portion is sent as soon as it has so many bytes, and at the end of a page. */
+  readonly portionBytes: number
   /** A page that is shorter is not a portion by itself. Default: every page is one. */
   readonly wholePages?: boolean
 }
@@ -102,7 +103,7 @@ export function bodyOf(source: BodySource): ExportBody {
 }
 
 async function* eventPortions(
-  { pages, writer, portionChars, wholePages = true }: BodySource,
+  { pages, writer, portionBytes, wholePages = true }: BodySource,
   file: ExportFile,
 ): AsyncGenerator<BodyPortion, void> {
   let events = 0
@@ -112,45 +113,11 @@ async function* eventPortions(
     for (const event of page) {
       file.add(writer.event(event))
       events += 1
-      if (file.waiting > portionChars) yield portion()
+      if (file.waiting > portionBytes) yield portion()
     }
     // Also an empty one: an offset far ahead gives nothing for long, and its reader may leave meanwhile.
     if (wholePages) yield portion()
   }
   file.add(writer.rest())
   yield portion()
-}
-
-/** The bytes of one file: digested whole, sent from an offset on. */
-class ExportFile {
-  bytes = 0
-  waiting = 0
-  readonly #hash = createHash('sha256')
-  readonly #offset: number
-  #text: string[] = []
-
-  constructor(offset: number) {
-    this.#offset = offset
-  }
-
-  add(text: string): void {
-    this.#text.push(text)
-    this.waiting += text.length
-  }
-
-  /** What was added since the last one, without what lies before the offset. */
-  portion(): Uint8Array {
-    const bytes = Buffer.from(this.#text.join(''))
-    this.#text = []
-    this.waiting = 0
-    const known = Math.min(Math.max(this.#offset - this.bytes, 0), bytes.length)
-    this.#hash.update(bytes)
-    this.bytes += bytes.length
-    return bytes.subarray(known)
-  }
-
-  /** Of all that was sent in portions so far. */
-  digest(): string {
-    return `sha256:${this.#hash.copy().digest('hex')}`
-  }
 }

@@ -19,7 +19,7 @@ import { type ExportRecord, exportRecord } from './on-record.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
 
-const PORTION_CHARS = 64 * 1024
+const PORTION_BYTES = 64 * 1024
 
 export interface ExportRequest {
   readonly format: FormatName
@@ -180,7 +180,7 @@ function bodyFor(input: ExportInHand): ExportBody {
       return found.ok ? found.value : undefined
     }
     const pages = part === undefined ? input.pages : withBefore(input.pages, writer, runBefore)
-    return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS })
+    return bodyOf({ pages, writer, offset, portionBytes: PORTION_BYTES })
   }
   const of = { caller: caller.actor, ...scope, ...(run !== undefined && { run }) }
   const after = part?.last?.position

@@ -5,14 +5,14 @@ import type { Position } from '../store/event-store.ts'
 
 /**
  * An event as it is read: the parsed parts, and the exact texts that were signed. Its parts may be made when they are first looked at: it is passed
- * on as it is. A spread would lose `data` and `texts` without a word; they are accessors of a class here, which the compiler leaves out of
+ * on as it is. A spread would lose `data`, `digest` and `texts` without a word; they are accessors of a class here, which the compiler leaves out of
  * the type of a spread as well.
  */
 export abstract class LedgerEvent {
   abstract readonly position: Position
   abstract readonly header: Header
   abstract get data(): JsonObject
-  abstract readonly digest: string
+  abstract get digest(): string
   /** Whether mac and body's digest fit, where that was looked at; the links between events are what `verify` and `replay` check. */
   readonly seal?: 'valid' | 'invalid'
   abstract get texts(): { readonly header: string; readonly salt: string; readonly data: string }

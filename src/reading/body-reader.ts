@@ -12,7 +12,7 @@ import { answerFile, questionPortions } from './reader-questions.ts'
 import { type ReplayRequest, replayPortions } from './replay-portions.ts'
 
 /** Each costs the other thread a message: it is larger than a portion that is made there. */
-const PORTION_CHARS = 256 * 1024
+const PORTION_SIZE = 256 * 1024
 
 type Say = (message: FromReader, handedOver: readonly ArrayBuffer[]) => void
 
@@ -95,7 +95,7 @@ export class BodyReader {
   }
 
   #bodyOf(id: number, job: ReaderJob, pace: Pace): Open['body'] {
-    const making = { pace, owner: this.#indexOwner(id), portionChars: PORTION_CHARS }
+    const making = { pace, owner: this.#indexOwner(id), portionBytes: PORTION_SIZE }
     switch (job.kind) {
       case 'export':
         return exportBody(this.#deps, job.request, making)
@@ -134,7 +134,7 @@ export class BodyReader {
         return answer.envelope
       },
     }
-    const portions = portionsOf(bundlePortions({ request, reads, host }, PORTION_CHARS))
+    const portions = portionsOf(bundlePortions({ request, reads, host }, PORTION_SIZE))
     const close = async (): Promise<void> => {
       await portions.close()
       reads[Symbol.dispose]()
@@ -143,7 +143,7 @@ export class BodyReader {
   }
 
   #replay(request: ReplayRequest, pace: Pace): Portions<ReaderPortion> {
-    return portionsOf(replayPortions(replayLines(this.#deps, request, pace), PORTION_CHARS))
+    return portionsOf(replayPortions(replayLines(this.#deps, request, pace), PORTION_SIZE))
   }
 
   async #ask(id: number, question: HostQuestion): Promise<HostAnswer> {
@@ -161,7 +161,7 @@ export class BodyReader {
 }
 
 /** In a buffer that holds nothing else: that one is handed over whole. */
-function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+export function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
   return isAlone ? new Uint8Array(buffer) : new Uint8Array(bytes)

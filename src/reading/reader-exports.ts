@@ -20,14 +20,14 @@ import { pinnedIndex } from './reader-questions.ts'
 export interface ExportMaking {
   readonly pace: Pace
   readonly owner: IndexOwner
-  /** A portion is sent as soon as it has so many characters. */
-  readonly portionChars: number
+  /** A portion is sent as soon as it has so many bytes. */
+  readonly portionBytes: number
 }
 
 /** The file of the leaves is opened with the first line that names one. */
 export function exportBody(sources: ReaderSources, request: BodyRequest, making: ExportMaking): ExportBody {
   const { format, ledgerId, tenant, filter, part, leaves: size, offset } = request
-  const { portionChars } = making
+  const { portionBytes } = making
   let leaves: LeafReader | undefined
   const leafIndex = leafWithin(size, (eventId) => {
     leaves ??= leavesOf(sources)
@@ -37,7 +37,7 @@ export function exportBody(sources: ReaderSources, request: BodyRequest, making:
   const writer = FORMATS[format].open({ ...scope, leafIndex })
   const found = pagesOf(sources, request, making)
   const pages = part === undefined ? found : withBefore(found, writer, runBefore(sources, request, making.pace))
-  const body = bodyOf({ pages, writer, offset, portionChars, wholePages: false })
+  const body = bodyOf({ pages, writer, offset, portionBytes, wholePages: false })
   const close = async (): Promise<void> => {
     await body.close()
     leaves?.[Symbol.dispose]()

@@ -30,7 +30,6 @@ const UNREADABLE = 'Unreadable'
 export interface CheckedParts {
   /** As `readHeader` read it. */
   readonly header?: Header | undefined
-  readonly digest?: string | undefined
   readonly seal?: LedgerEvent['seal']
 }
 
@@ -52,22 +51,27 @@ export function checkedEvent(record: ReadRecord, checked: CheckedParts): LedgerE
 class ReadEvent implements LedgerEvent {
   readonly position: ReadRecord['position']
   readonly header: Header
-  readonly digest: string
   readonly seal?: 'valid' | 'invalid'
   readonly #record: ReadRecord
   /** The header is what its text says. */
   readonly #isHeaderRead: boolean
   #parsed: JsonObject | null | undefined
   #texts: LedgerEvent['texts'] | undefined
+  #digest: string | undefined
 
-  constructor(record: ReadRecord, { header, digest, seal }: CheckedParts) {
+  constructor(record: ReadRecord, { header, seal }: CheckedParts) {
     const parsed = header === undefined ? parsedObject(record.header) : undefined
     this.position = record.position
     this.header = header ?? headerOf(record, parsed)
-    this.digest = digest ?? recordDigest(record.header)
     if (seal !== undefined) this.seal = seal
     this.#record = record
     this.#isHeaderRead = header !== undefined || parsed !== undefined
+  }
+
+  /** Most formats of exports name no digest. */
+  get digest(): string {
+    this.#digest ??= recordDigest(this.#record.header)
+    return this.#digest
   }
 
   /** Empty where the stored text is no object's. */
@@ -85,9 +89,10 @@ class ReadEvent implements LedgerEvent {
     return this.#texts
   }
 
-  /** One that nobody has parsed yet is not parsed for its text either. */
+  /** One that nobody has parsed yet is not parsed for its text either, and what fits its seal was sealed as canonical text. */
   #dataText(): string {
     const { data } = this.#record
+    if (this.seal === 'valid' && data.startsWith('{')) return data
     const isCanonical = this.#parsed === undefined && data.startsWith('{') && isCanonicalJson(data, BODY_MAX_DEPTH)
     return isCanonical || this.#object() !== null ? data : JSON.stringify(data)
   }

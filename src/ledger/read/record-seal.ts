@@ -1,5 +1,5 @@
 /** @module Whether a stored record is the one that was sealed for its place, by itself: who stands before it is not looked at. */
-import { type CheckResult, checkRecord, type Expectation, type Fault } from '../../signing/check.ts'
+import { type Expectation, type Fault, faultsIn } from '../../signing/check.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -14,38 +14,33 @@ export function expectedAlone({ stream, revision, header }: ReadRecord, read = r
 
 /** What does not hold; empty where the seal fits. */
 export function sealFaults(sealer: Sealer, record: ReadRecord): readonly Fault[] {
-  return faultsOf(checkedAlone(sealer, record))
+  return faultsAlone(sealer, record, readHeader(record.header))
 }
 
 /** A key that this process has not heard of is looked for in the ring once more. */
-function checkedAlone(sealer: Sealer, record: ReadRecord): CheckResult {
-  const read = readHeader(record.header)
+function faultsAlone(sealer: Sealer, record: ReadRecord, read: ReturnType<typeof readHeader>): readonly Fault[] {
+  if (!read.ok) return [read]
   const expected = expectedAlone(record, read)
-  const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' }, read)
-  const checked = once()
-  if (checked.ok || !checked.faults.some(({ code }) => code === 'unknown-key')) return checked
+  const once = () => faultsIn(record, read, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
+  const faults = once()
+  if (!faults.some(({ code }) => code === 'unknown-key')) return faults
   sealer.reload()
   return once()
 }
 
-function faultsOf(checked: CheckResult): readonly Fault[] {
-  return checked.ok ? [] : checked.faults
-}
-
 /** Whether the seal fits; one that does not is reported. */
 export function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
-  return sealIn(sealer, record, checkedAlone(sealer, record))
+  return sealIn(sealer, record, sealFaults(sealer, record))
 }
 
 /** The event as it is shown, with its seal; one that does not fit is reported. */
 export function shownEvent(sealer: Sealer, record: ReadRecord): LedgerEvent {
-  const checked = checkedAlone(sealer, record)
-  const { header, digest } = checked
-  return checkedEvent(record, { header, digest, seal: sealIn(sealer, record, checked) })
+  const read = readHeader(record.header)
+  const seal = sealIn(sealer, record, faultsAlone(sealer, record, read))
+  return checkedEvent(record, { header: read.ok ? read.header : undefined, seal })
 }
 
-function sealIn(sealer: Sealer, record: ReadRecord, checked: CheckResult): 'valid' | 'invalid' {
-  const faults = faultsOf(checked)
+function sealIn(sealer: Sealer, record: ReadRecord, faults: readonly Fault[]): 'valid' | 'invalid' {
   reportFaults(sealer, record, faults)
   return faults.length === 0 ? 'valid' : 'invalid'
 }
