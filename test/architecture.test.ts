@@ -37,7 +37,6 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['src/dialling/'],
   pkijs: ['src/timestamps/'],
   asn1js: ['src/timestamps/'],
-  'csv-stringify': ['src/export/'],
   minisearch: ['src/agent/pipeline/'],
   'gpt-tokenizer': ['src/agent/pipeline/'],
 }

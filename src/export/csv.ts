@@ -2,7 +2,6 @@
  * @module CSV (RFC 4180, CRLF, a header line). A cell that a spreadsheet would take for a formula, and one that begins with an apostrophe,
  * gets an apostrophe in front (OWASP, ASVS 1.2.10): whoever reads the cells back takes one leading apostrophe away.
  */
-import { stringify } from 'csv-stringify/sync'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportTrailer, textOf } from './format.ts'
 import { runOf } from './run-of.ts'
@@ -55,8 +54,9 @@ const FORMULA_STARTS = new Set([
   '\uff0d',
   '\uff20',
 ])
-/** The library quotes commas, quotes and its own line ends; a reader may take these for a border, too. */
-const QUOTED = ['\n', '\r', '\0', '\t', ';', '\ufeff']
+/** RFC 4180 quotes commas, quotes and line ends; a reader may take the others for a border, too. */
+const QUOTED = /[",\r\n\0\t;\ufeff]/
+const LINE_END = '\r\n'
 
 export const csv: ExportFormat = {
   contentType: 'text/csv; charset=utf-8; header=present',
@@ -77,9 +77,16 @@ function trailerCell(name: string, trailer: ExportTrailer): string {
 
 /** A line of cells, each safe for a spreadsheet. */
 export function csvRow(cells: readonly string[]): string {
-  return stringify([cells.map(safeCell)], { record_delimiter: 'windows', quoted_match: QUOTED })
+  let row = ''
+  let separator = ''
+  for (const cell of cells) {
+    row += separator + safeCell(cell)
+    separator = ','
+  }
+  return row + LINE_END
 }
 
 function safeCell(text: string): string {
-  return FORMULA_STARTS.has(text.charAt(0)) ? `'${text}` : text
+  const safe = FORMULA_STARTS.has(text.charAt(0)) ? `'${text}` : text
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
