@@ -3,10 +3,11 @@
  * attributes hold no actor: the specification lets every intermediary log them.
  */
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
-import type { ExportFormat, ExportScope, ExportTrailer } from './format.ts'
-import { exportLine } from './jsonl.ts'
+import type { ExportFormat, ExportScope, ExportTrailer, FormatWriter } from './format.ts'
+import { recordText } from './jsonl.ts'
 import { runOf } from './run-of.ts'
 import { trailerId } from './signed-trailer.ts'
+import { inQuotes, writtenOnce } from './written-once.ts'
 
 const TYPE_PREFIX = 'dev.countersign.'
 export const CLOUDEVENT_TRAILER_TYPE = `${TYPE_PREFIX}export.trailer.v1`
@@ -21,58 +22,73 @@ function sourceOf({ ledgerId, tenant }: ExportScope): string {
   return `/ledgers/${ledgerId}/tenants/${tenant}`
 }
 
-/** The JSON text, without a line feed. */
-function eventText(event: LedgerEvent, scope: ExportScope): string {
-  const { header, data, texts } = event
-  const run = runOf(header.stream)
-  const leafIndex = scope.leafIndex(header.id)
-  const attributes = {
-    specversion: '1.0',
-    id: header.id,
-    source: sourceOf(scope),
-    type: cloudEventType(header.type, data.v),
-    subject: header.stream,
-    time: header.time,
-    datacontenttype: 'application/json',
-    ...(run !== undefined && { runid: run }),
-    streamrev: header.revision,
-    partitionkey: header.stream,
-    ...(leafIndex !== undefined && { leafindex: leafIndex }),
-    payloaddigest: header.dataDigest,
-    keyid: header.kid,
-    ...(header.traceparent !== undefined && { traceparent: header.traceparent }),
+/** Writes the JSON text of events, without a line feed: what a type or a stream has in common is written once. */
+function eventTexts(scope: ExportScope): (event: LedgerEvent) => string {
+  const source = JSON.stringify(sourceOf(scope))
+  const firstVersion = writtenOnce((type) => JSON.stringify(cloudEventType(type, 1)))
+  const typeOf = (event: LedgerEvent): string => {
+    const { type } = event.header
+    return isFirstVersion(event) ? firstVersion(type) : JSON.stringify(cloudEventType(type, event.data.v))
   }
-  return withData(attributes, exportLine(texts).trimEnd())
+  const ofStream = writtenOnce((stream) => {
+    const run = runOf(stream)
+    return { name: JSON.stringify(stream), run: run === undefined ? '' : `,"runid":${JSON.stringify(run)}` }
+  })
+  const keyOf = writtenOnce((kid) => `,"keyid":${JSON.stringify(kid)}`)
+  return (event) => {
+    const { header, seal, texts } = event
+    const quoted = seal === 'valid' ? inQuotes : JSON.stringify
+    const { name, run } = ofStream(header.stream)
+    const leafIndex = scope.leafIndex(header.id)
+    const leaf = leafIndex === undefined ? '' : `,"leafindex":${leafIndex}`
+    const trace = header.traceparent === undefined ? '' : `,"traceparent":${quoted(header.traceparent)}`
+    return (
+      `{"specversion":"1.0","id":${quoted(header.id)},"source":${source},"type":${typeOf(event)}` +
+      `,"subject":${name},"time":${quoted(header.time)},"datacontenttype":"application/json"${run}` +
+      `,"streamrev":${header.revision},"partitionkey":${name}${leaf},"payloaddigest":${quoted(header.dataDigest)}` +
+      `${keyOf(header.kid)}${trace},"data":${recordText(texts)}}`
+    )
+  }
+}
+
+const FIRST_VERSION_END = ',"v":1}'
+
+/** In a canonical text a quote behind a comma begins a member, and the last brace ends the body: the member is its own. */
+function isFirstVersion({ seal, texts, data }: LedgerEvent): boolean {
+  return (seal === 'valid' && texts.data.endsWith(FIRST_VERSION_END)) || data.v === 1
 }
 
 function trailerText(trailer: ExportTrailer, scope: ExportScope): string {
   const id = trailerId(trailer)
   const attributes = { specversion: '1.0', id, source: sourceOf(scope), type: CLOUDEVENT_TRAILER_TYPE }
-  return withData({ ...attributes, datacontenttype: 'application/json' }, JSON.stringify(trailer))
-}
-
-function withData(attributes: object, dataText: string): string {
-  return `${JSON.stringify(attributes).slice(0, -1)},"data":${dataText}}`
+  const text = JSON.stringify({ ...attributes, datacontenttype: 'application/json' })
+  return `${text.slice(0, -1)},"data":${JSON.stringify(trailer)}}`
 }
 
 export const cloudEvents: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'cloudevents.jsonl',
-  open: (scope) => ({
-    head: '',
-    event: (event) => `${eventText(event, scope)}\n`,
-    rest: () => '',
-    trailer: (trailer) => `${trailerText(trailer, scope)}\n`,
-  }),
+  open: (scope) => writerOf(scope, { head: '', separator: '\n', end: '\n' }),
 }
 
 export const cloudEventsBatch: ExportFormat = {
   contentType: 'application/cloudevents-batch+json',
   extension: 'cloudevents.json',
-  open: (scope) => ({
-    head: '[\n',
-    event: (event) => `${eventText(event, scope)},\n`,
+  open: (scope) => writerOf(scope, { head: '[\n', separator: ',\n', end: '\n]\n' }),
+}
+
+interface Around {
+  readonly head: string
+  readonly separator: string
+  readonly end: string
+}
+
+function writerOf(scope: ExportScope, { head, separator, end }: Around): FormatWriter {
+  const eventText = eventTexts(scope)
+  return {
+    head,
+    event: (event) => eventText(event) + separator,
     rest: () => '',
-    trailer: (trailer) => `${trailerText(trailer, scope)}\n]\n`,
-  }),
+    trailer: (trailer) => trailerText(trailer, scope) + end,
+  }
 }

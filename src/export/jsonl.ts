@@ -12,8 +12,13 @@ export interface ExportTexts {
 }
 
 /** One line with its line feed. Header and data are JCS texts, so that the line is the one its parsed parts would make again. */
-export function exportLine({ header, salt, data }: ExportTexts): string {
-  return `{"header":${header},"salt":"${salt}","data":${data}}\n`
+export function exportLine(texts: ExportTexts): string {
+  return `${recordText(texts)}\n`
+}
+
+/** The same without its line feed. */
+export function recordText({ header, salt, data }: ExportTexts): string {
+  return `{"header":${header},"salt":"${salt}","data":${data}}`
 }
 
 /** The first line of an export that holds the answer to a query, and so parts of streams. */

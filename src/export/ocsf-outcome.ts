@@ -9,16 +9,18 @@ import { textOf } from './format.ts'
 /** Findings that a status names in words; `raw_data` has all of them. */
 const FINDINGS_MAX = 10
 
-/** An object of OCSF while it is put together. */
-export type Writable = { [name: string]: Json }
+/** An object while it is put together. */
+type Writable = { [name: string]: Json }
 
-/** `status_code`: the rule or the code that decided. `status_detail`: why, in words. */
-export function addStatusDetail(line: Writable, { header, data }: Pick<LedgerEvent, 'header' | 'data'>): void {
+/** `code`: the rule or the code that decided. `detail`: why, in words. */
+export function statusDetailOf({ header, data }: Pick<LedgerEvent, 'header' | 'data'>): {
+  readonly code: string | undefined
+  readonly detail: string | undefined
+} {
   const error = errorIn(data)
   const code = rulesOf(declarationOf(header.type), data)[0] ?? error?.code
   const detail = textOf(data, 'detail') ?? error?.message ?? findingsText(data) ?? textOf(data, 'reason')
-  if (code !== undefined) line.status_code = code
-  if (detail !== undefined) line.status_detail = detail
+  return { code, detail }
 }
 
 /** The error of a call, a compensation or a run, and the refusal of a request. */
