@@ -21,6 +21,8 @@ export const AnswerQuestion = z.strictObject({
   /** Of `sample` alone. */
   seed: z.string().max(NAME_MAX_CHARS).optional(),
   order: z.enum(['asc', 'desc']).optional(),
+  /** Of a bundle: the answer is that of the first so many events of its log. Of a file, `treeSize` says so. */
+  asOf: z.int().min(0).optional(),
 })
 
 export const AnswerTrailer = z.strictObject({

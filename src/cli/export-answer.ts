@@ -31,10 +31,8 @@ export async function exportAnswer({ name, params, file, isBundle }: WantedAnswe
     throw usageFailure(
       '--trust-nothing goes without --export and --bundle, which are on record and so need the ledger itself',
     )
-  if (isBundle && (params.asOf ?? params.order) !== undefined)
-    throw usageFailure(
-      '--bundle is as of the checkpoint that it brings, and in one order: --as-of and --order go without it',
-    )
+  if (isBundle && params.order !== undefined)
+    throw usageFailure('--bundle has its rows in one order: --order goes without it')
   const format = isBundle ? BUNDLE : file.endsWith('.csv') ? 'csv' : 'jsonl'
   const parameters = Object.entries({ ...params, format }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, String(value)] as [string, string]],
@@ -70,8 +68,8 @@ function localAnswer(
     if (isServiceQuery(name)) return prepareServiceAnswer(ledger, caller, { name, filter, format: lineFormat(format) })
     const more = { ...(by !== undefined && { by: String(by) }), ...(seed !== undefined && { seed: String(seed) }) }
     const question = { name, filter, ...more }
-    if (format === BUNDLE) return prepareAnswerBundle(ledger, caller, question)
     const treeSize = asOf === undefined ? undefined : Number(asOf)
+    if (format === BUNDLE) return prepareAnswerBundle(ledger, caller, { ...question, treeSize })
     return prepareAnswer(ledger, caller, { format, question, newestFirst: order === 'desc', treeSize })
   })
 }

@@ -10,6 +10,8 @@ export const EVENT_STREAM = 'text/event-stream'
 
 export interface StreamSource {
   readonly kind: StreamKind
+  /** What it holds beyond others of its kind. */
+  readonly heldBytes?: number
   /** `EVENT_STREAM` for one that has no end of its own. */
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
@@ -26,7 +28,7 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
   // Nothing would ever read it, so nothing must be held for it.
   if (c.req.method === 'HEAD') return streamed(null, contentType, headers)
 
-  const release = edge.slots.acquire(caller.tenant, source.kind)
+  const release = edge.slots.acquire(caller.tenant, source.kind, source.heldBytes)
   if (typeof release === 'string') return problemResponse(NO_SLOT[release], path)
   try {
     await source.before?.()

@@ -51,7 +51,7 @@ export const PARAMETERS: Texts = {
   'consistency.from': 'Size of the smaller tree, in events.',
   'consistency.to': 'Size of the larger tree, in events.',
   'answers.format':
-    '`jsonl` (the default) or `csv`: rows under a signed trailer. `bundle`: a tar with the rows and the events that they follow from, so that whoever verifies it makes each row again; it takes no `asOf` and no `order`.',
+    '`jsonl` (the default) or `csv`: rows under a signed trailer. `bundle`: a tar with the rows and the events that they follow from, so that whoever verifies it makes each row again; it takes no `order`.',
   'export.from':
     "Only the tenant's events from this leaf of its log on, from 0: `to` of the trailer before, so that nothing is missing and nothing comes twice. Goes with no filter.",
 }

@@ -11,7 +11,7 @@ export const STREAM_BYTES = {
   tail: 1.5 * MIB,
   replay: 2 * MIB,
   export: 3 * MIB,
-  /** While it is planned it remembers calls and runs besides. */
+  /** While it is planned it remembers calls and runs besides, in a few megabytes; the answer in a bundle says itself how much more it may take. */
   bundle: 8 * MIB,
 } as const
 
@@ -21,8 +21,8 @@ export type StreamKind = keyof typeof STREAM_BYTES
 type Release = () => void
 
 export interface StreamSlots {
-  /** A slot, or why there is none: the tenant holds as many as it may, or the streams of all take all their memory. */
-  acquire(tenant: string, kind: StreamKind): Release | 'too-many-streams' | 'overloaded'
+  /** `heldBytes`: what this one holds beyond others of its kind. A slot, or why there is none: the tenant holds as many as it may, or the streams of all take all their memory. */
+  acquire(tenant: string, kind: StreamKind, heldBytes?: number): Release | 'too-many-streams' | 'overloaded'
   /** Slots in use, of all tenants. */
   readonly open: number
 }
@@ -36,10 +36,13 @@ export function createStreamSlots(perTenant: number, memory: MemoryAccount): Str
     if (now === 0) used.delete(tenant)
     else used.set(tenant, now)
   }
+  /** One stream takes half of the share at most: beside tails that are open, one is made wherever the machine, and never three at once. */
+  const bytesOf = (kind: StreamKind, heldBytes: number): number =>
+    STREAM_BYTES[kind] + Math.min(heldBytes, Math.max(0, memory.limitBytes / 2 - STREAM_BYTES[kind]))
   return {
-    acquire: (tenant, kind) => {
+    acquire: (tenant, kind, heldBytes = 0) => {
       if ((used.get(tenant) ?? 0) >= perTenant) return 'too-many-streams'
-      const release = memory.take(STREAM_BYTES[kind], tenant)
+      const release = memory.take(bytesOf(kind, heldBytes), tenant)
       if (release === undefined) return 'overloaded'
       change(tenant, 1)
       let held = true

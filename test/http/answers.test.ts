@@ -166,19 +166,25 @@ test('an answer is given as a bundle that verifies, is on record as an export, a
   const key = edge.inner.ledger.logs?.verifierKey(edge.tenant)
   const { verdict, about } = verifyBundle(new Uint8Array(await response.arrayBuffer()), { key })
   assert.equal([verdict, about?.answer?.rows, about?.answer?.question.query], ['VERIFIED', 1, 'rejections'])
+  const then = await edge.get('/v1/answers/runs?format=bundle&asOf=2')
+  const past = verifyBundle(new Uint8Array(await then.arrayBuffer()), { key })
+  assert.equal([past.verdict, past.about?.answer?.question.asOf], ['VERIFIED', 2])
   const issued = (await collect(edge.inner.store.readStream(ledgerStream(edge.tenant))))
     .map(({ data }) => JSON.parse(data) as Row)
     .filter(({ format, outcome }) => format === 'answer-bundle' && outcome === 'complete')
   assert.equal(
     issued.map(({ filter }) => filter),
-    [{ query: 'rejections', filter: { agent: 'b' } }],
+    [
+      { query: 'rejections', filter: { agent: 'b' } },
+      { query: 'runs', filter: {}, asOf: 2 },
+    ],
   )
   const code = async (path: string, headers = {}): Promise<unknown> =>
     ((await (await edge.get(path, headers)).json()) as Row).code
   assert.is(await code('/v1/answers/rejections?format=bundle', await bearer(edge, { run: 'r' })), 'run-mismatch')
   for (const asked of [
     'keys?format=bundle',
-    'events?format=bundle&asOf=3',
+    'events?format=bundle&asOf=99999',
     'events?format=bundle&order=desc',
     'runs?tool=x&format=bundle',
   ])

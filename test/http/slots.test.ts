@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { MemoryBudget } from '../../src/resources/memory-budget.ts'
+import { createStreamSlots } from '../../src/http/stream-slots.ts'
+import { MemoryAccount, MemoryBudget } from '../../src/resources/memory-budget.ts'
 import { targetsOf } from '../support/route-examples.ts'
 import { describedRoutes } from '../support/route-requests.ts'
 import { record } from '../support/tenant-record.ts'
@@ -64,5 +65,22 @@ for (const path of ['/v1/events', '/v1/runs/r/events']) {
     assert.is(streams.usedBytes, 0, 'given back')
   })
 }
+
+test('what an answer in a bundle may remember is counted, and one stream takes half of the share at most (HTTP-34)', () => {
+  const account = new MemoryAccount(100 * MIB)
+  const slots = createStreamSlots(8, account)
+  const first = slots.acquire('a', 'bundle', 30 * MIB)
+  assert.is(account.usedBytes, 38 * MIB)
+  const second = slots.acquire('b', 'bundle', 900 * MIB)
+  assert.is(account.usedBytes, 88 * MIB)
+  assert.is(slots.acquire('c', 'bundle', 900 * MIB), 'overloaded')
+  for (const release of [first, second]) if (typeof release === 'function') release()
+  assert.is(account.usedBytes, 0)
+  const small = new MemoryAccount(4 * MIB)
+  assert.type(createStreamSlots(8, small).acquire('a', 'bundle', 900 * MIB), 'function')
+  assert.is(small.usedBytes, 8 * MIB)
+})
+
+const MIB = 1024 * 1024
 
 test.run()

@@ -9,7 +9,10 @@ import { type Files, packedBundle } from './forgery.ts'
 import { alice, type TestLedger } from './test-ledger.ts'
 
 /** Throws where it is refused. */
-export async function answerBundle({ ledger }: TestLedger, question: AuditQuestion): Promise<Files> {
+export async function answerBundle(
+  { ledger }: TestLedger,
+  question: AuditQuestion & { readonly treeSize?: number },
+): Promise<Files> {
   const prepared = await prepareAnswerBundle(ledger, alice, question)
   if (!prepared.ok) throw new Error(prepared.detail)
   await prepared.value.start()

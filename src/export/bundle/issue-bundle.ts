@@ -24,6 +24,8 @@ export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
 const PORTION_BYTES = 0
 
 export interface PreparedBundle {
+  /** What it may remember while it is made, beyond pages and buffers. */
+  readonly heldBytes: number
   /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
   readonly start: () => Promise<void>
   /** The tar. Throws what reading the store throws, and the signal's reason at the next page: then it has no end. */
@@ -57,19 +59,20 @@ export async function prepareBundle(
 
 /**
  * The same of the answer to an auditors' question: its rows, and the events that they follow from, for whoever wants to make them again. It is
- * as of the checkpoint that is signed now.
+ * as of the checkpoint that is signed now, or as of fewer events of the log, which the checkpoint covers.
  */
 export async function prepareAnswerBundle(
   ledger: Ledger,
   caller: Caller,
-  asked: AuditQuestion,
+  asked: AuditQuestion & { readonly treeSize?: number | undefined },
   elsewhere?: BundleMaker,
 ): Promise<Bundled> {
   const { audit } = ledger
   if (audit === undefined) return { ok: false, code: 'not-found', detail: 'an answer needs the index of the audit' }
-  const planned = await audit.plan(caller, asked, { limit: 1 })
+  const { treeSize, ...plain } = asked
+  const planned = await audit.plan(caller, plain, { limit: 1, ...(treeSize !== undefined && { treeSize }) })
   if ('code' in planned) return refusedQuestion(planned)
-  const question = questionOf(planned)
+  const question = { ...questionOf(planned), ...(treeSize !== undefined && { asOf: treeSize }) }
   if (!followsFromLog(AUDIT_QUERIES[asked.name].shape))
     return { ok: false, code: 'invalid-query', detail: `${question.query} ${NOT_OF_LOG}` }
   const query = eventsBehind(question)
@@ -98,6 +101,8 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
   }
   const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
+  if (question?.asOf !== undefined && question.asOf > pinned.pin.tree.size)
+    return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
   const { ledgerId, exports } = ledger
   const exportId = randomUUID()
   const request: BundleRequest = {
@@ -106,7 +111,8 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
   }
   const record = exportRecord(ledger, caller, { exportId, ...recorded, tree: pinned.pin.tree })
   const inHand: Issuing = { ledger, caller, request, record, elsewhere }
-  return { ok: true, value: { start: () => record.start(), chunks: (signal) => chunksOf(inHand, signal) } }
+  const heldBytes = question === undefined ? 0 : Math.min(pinned.pin.tree.size * BYTES_PER_LEAF, ANSWER_MAX_BYTES)
+  return { ok: true, value: { heldBytes, start: () => record.start(), chunks: (signal) => chunksOf(inHand, signal) } }
 }
 
 interface Issuing {
@@ -116,6 +122,11 @@ interface Issuing {
   readonly record: ExportRecord
   readonly elsewhere: BundleMaker | undefined
 }
+
+/** An answer remembers calls, and what is open: 24 bytes each, thrice while their table grows. A call has two events at least, and less than full tables. */
+const BYTES_PER_LEAF = 72
+/** The tables of `verify.mjs` for one answer: of all calls, and of what is open. */
+const ANSWER_MAX_BYTES = 96 * 1024 * 1024
 
 const PIN_TRIES = 3
 

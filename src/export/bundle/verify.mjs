@@ -567,13 +567,15 @@ function checkPredicate(predicate, { key: { name }, proof, isAnswer }, fail) {
       throw new Stop('TAMPERED', 'manifest-form', `the manifest's ${member} is nothing that a bundle can prove`)
   if (!isOf(form)(predicate))
     throw new Stop('TAMPERED', 'manifest-form', 'the manifest says more than a bundle can prove')
-  const { origin, query, complete, answer } = predicate
+  const { origin, query, complete, answer, checkpoint } = predicate
   if (origin !== name)
     fail('TAMPERED', 'other-log', `the manifest is about the log ${shown(origin)}, the key is of ${name}`)
   if (proof === 'stream' && query.run === undefined)
     throw new Stop('TAMPERED', 'manifest-form', 'the manifest is about one run and names none')
   if (isAnswer && sorted(query) !== sorted(eventsBehind(answer.question)))
     fail('TAMPERED', 'other-scope', 'the manifest asks for other events than the answer to its question follows from')
+  if (isAnswer && (answer.question.asOf ?? 0) > checkpoint.size)
+    fail('TAMPERED', 'answer-question', 'the answer is as of more events than the checkpoint covers')
   if (sorted(complete) !== sorted(proof === 'stream' ? { run: query.run } : completePart(query)))
     fail('TAMPERED', 'other-scope', 'the manifest claims to be complete for less, or other, than its query asks for')
 }
@@ -1807,16 +1809,15 @@ function answerParts({ rows: count, question }, { items, total }) {
 }
 
 /** What a bundle shows of its answer, and what not. */
-function provenOf({ query }) {
-  const shows =
-    'Each row follows from the events of this bundle, and no other row does. That no event is missing on which a row depends, the headers of the whole log show, up to the checkpoint.'
-  const more = NOT_PROVEN[query]
+function provenOf({ query, asOf }) {
+  const end = asOf === undefined ? 'the checkpoint' : `event ${asOf} of the log`
+  const shows = `Each row follows from the events of this bundle, and no other row does. That no event is missing on which a row depends, the headers of the whole log show, up to ${end}.`
+  const more = OPEN_WORK.includes(query) ? `Open means: with no end on record up to ${end}.` : NOT_PROVEN[query]
   return more === undefined ? shows : `${shows} ${more}`
 }
 
-const TILL_NOW = 'Open means: with no end on record up to the checkpoint.'
+const OPEN_WORK = ['open-calls', 'open-reservations', 'open-compensations', 'open-runs']
 const NOT_PROVEN = {
-  ...{ 'open-calls': TILL_NOW, 'open-reservations': TILL_NOW, 'open-compensations': TILL_NOW, 'open-runs': TILL_NOW },
   access: 'It does not show that nothing was read past the ledger, as from a copy of its store.',
   verifications: 'It does not show that nobody verified elsewhere: that is not on record.',
   sample: 'It does not show who chose the seed: hold it against the root of a checkpoint of before.',
@@ -2106,6 +2107,16 @@ class EventRows {
       const facts = factsOf(event, this.#claims.of(event))
       if (this.#isAnswer(event, facts)) this.#waiting.push(this.#rowOf(event, leaf, facts))
     }
+    return this.#ready()
+  }
+
+  /** What a row waits for may come behind the last event of the answer. */
+  rowsBeyond(event) {
+    this.#settle(event)
+    return this.#ready()
+  }
+
+  #ready() {
     const ready = this.#waiting.findIndex(({ next }) => next !== undefined)
     return this.#waiting.splice(0, ready < 0 ? this.#waiting.length : ready).map(({ row }) => row)
   }
@@ -2555,7 +2566,10 @@ const SPEND_BY = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
 const FILTER = { ...QUERY }
 for (const name of ['verdict', 'rule', 'ruleContains', 'text']) FILTER[name] = maybe(isText)
-const QUESTION = { query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by)), seed: maybe(isText) }
+const QUESTION = {
+  ...{ query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by)), seed: maybe(isText) },
+  ...{ asOf: maybe(isCount) },
+}
 
 /** Whether a question is one of these, with filters that it takes. */
 function isQuestion(question) {
@@ -2594,15 +2608,18 @@ function typesSaying(verdict) {
 /** The answer to a question, made from all events of a log in their order, `data` being there where the bundle holds the event. */
 export class AuditAnswer {
   #rows
+  /** The answer is made from the leaves before this one. */
+  #size
 
   constructor(question, tenant) {
     const kind = QUESTIONS[question.query]
     this.#rows = new kind.Rows(question, kind, tenant)
+    this.#size = question.asOf ?? Number.POSITIVE_INFINITY
   }
 
   /** Every event, and again in each further pass. */
   gather(event, leaf) {
-    this.#rows.gather?.(event, leaf)
+    if (leaf < this.#size) this.#rows.gather?.(event, leaf)
   }
 
   /** Whether all events are to be gathered once more. */
@@ -2612,7 +2629,7 @@ export class AuditAnswer {
 
   /** Every event once more, after the last pass: the rows that are now known, in the order of the answer. */
   rows(event, leaf) {
-    return this.#rows.rows(event, leaf)
+    return leaf < this.#size ? this.#rows.rows(event, leaf) : (this.#rows.rowsBeyond?.(event) ?? [])
   }
 
   /** The rows behind the last event. */
@@ -2775,11 +2792,12 @@ function aboutLines({ about, witnesses, keyGiven, macs, verdict }, from) {
 
 /** What is wrong stands above: then nothing is said to be shown. */
 function answerLines({ question, rows }, isSound) {
-  const { query, filter, by, seed } = question
+  const { query, filter, by, seed, asOf } = question
   const asked = [
     ...(Object.keys(filter).length === 0 ? [] : [JSON.stringify(filter)]),
     ...(by === undefined ? [] : [`by ${by}`]),
     ...(seed === undefined ? [] : [`seed ${seed}`]),
+    ...(asOf === undefined ? [] : [`as of the first ${asOf} events of the log`]),
   ]
   return [`answer: ${rows} rows to ${[query, ...asked].join(' ')}.${isSound ? ` ${provenOf(question)}` : ''}`]
 }

@@ -7,7 +7,6 @@ import { type PreparedAnswer, prepareAnswer } from '../../export/answer/issue-an
 import { prepareServiceAnswer } from '../../export/answer/issue-service-answer.ts'
 import { BUNDLE_CONTENT_TYPE, prepareAnswerBundle } from '../../export/bundle/issue-bundle.ts'
 import { AUDIT_QUERIES, type AuditQueryName, isOrdered } from '../../ledger/audit/audit-queries.ts'
-import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
 import { problemResponse } from '../answers.ts'
 import { problemOfExport } from '../export-problem.ts'
@@ -49,7 +48,8 @@ async function answered(ask: Ask<z.output<typeof AnswerParams>>): Promise<Respon
   if (!isQueryName(item)) return problemResponse(noSuchQuery, path)
   if (order !== undefined && !isOrdered(AUDIT_QUERIES[item].shape)) return problemResponse(noOrder, path)
   const question = { name: item, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
-  if (format === BUNDLE) return (asOf ?? order) === undefined ? bundled(ask, question) : problemResponse(ofNow, path)
+  if (format === BUNDLE)
+    return order === undefined ? bundled(ask, { ...question, treeSize: asOf }) : problemResponse(inOrder, path)
   const wanted = { format, question, newestFirst: order === 'desc', treeSize: asOf }
   const prepared = await prepareAnswer(edge.ledger, caller, wanted, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
@@ -82,13 +82,14 @@ function fileOf(ask: Ask, { format, start, chunks }: PreparedAnswer, name: strin
   })
 }
 
-async function bundled(ask: Ask, question: AuditQuestion): Promise<Response> {
+async function bundled(ask: Ask, question: Parameters<typeof prepareAnswerBundle>[2]): Promise<Response> {
   const { edge, caller, path } = ask
   const prepared = await prepareAnswerBundle(edge.ledger, caller, question, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
-  const { start, chunks } = prepared.value
+  const { heldBytes, start, chunks } = prepared.value
   return openStream(ask, {
     kind: 'bundle',
+    heldBytes,
     contentType: BUNDLE_CONTENT_TYPE,
     headers: { 'content-disposition': `attachment; filename="${caller.tenant}-${question.name}.tar"` },
     before: start,
@@ -111,7 +112,4 @@ const notInLog = problem(
   'invalid-query',
   "this answer is out of the ledger's own record, which no bundle of a tenant holds: it goes as jsonl or csv",
 )
-const ofNow = problem(
-  'invalid-query',
-  'a bundle is as of the checkpoint that it brings, and in one order: it takes no asOf and no order',
-)
+const inOrder = problem('invalid-query', 'a bundle has its rows in one order: it takes no order')

@@ -136,6 +136,14 @@ forged('a question that was changed is TAMPERED: in the rows, in the manifest, o
     (await codes(context, again(context, context.rejections, { question: narrower, lines }))).includes('other-scope'),
   )
   assert.ok(head.startsWith('{"answer":'))
+  const beyond = { ...question, asOf: 99_999 }
+  const asked = [`${JSON.stringify({ answer: beyond })}\n`, ...rows]
+  assert.ok(
+    (await codes(context, again(context, context.rejections, { question: beyond, lines: asked }))).includes(
+      'answer-question',
+    ),
+    'as of more events than the checkpoint covers',
+  )
 })
 
 forged('a manifest that asks for fewer events than the answer follows from is TAMPERED (A266)', async (context) => {

@@ -185,6 +185,31 @@ answers(
 )
 
 answers(
+  'a bundle as of fewer events is the answer of then, of every query, and one of more than its checkpoint covers fails (HTTP-34)',
+  async ({ test }) => {
+    const { treeSize } = await auditOf(test.ledger).asOf(alice)
+    const log = await logOf(test, treeSize)
+    const rejected = log.findIndex(({ header }) => header.type === 'EnvelopeRejected')
+    for (const asOf of [0, rejected + 1, Math.floor(treeSize / 2)])
+      for (const name of PROVABLE_QUESTIONS as readonly AuditQueryName[]) {
+        const question = asked(FILTERS[name]?.[0] ?? {})
+        const expected = await askAll(test.ledger, name, { ...question, page: { treeSize: asOf } })
+        assert.equal(madeFrom(log, { query: name, ...question, asOf }), expected.map(comparable), `${name} ${asOf}`)
+      }
+    const files = await answerBundle(test, { name: 'rejections', filter: {}, treeSize: rejected + 1 })
+    const { verdict, faults, lines } = await judgedAnswer(test, files)
+    assert.equal([verdict, faults], ['VERIFIED', []])
+    assert.equal(rowsIn(files).length, 1)
+    assert.match(lines, `answer: 1 rows to rejections as of the first ${rejected + 1} events of the log.`)
+    assert.match(lines, `up to event ${rejected + 1} of the log`)
+    await answerBundle(test, { name: 'runs', filter: {}, treeSize: 99_999 }).then(
+      () => assert.unreachable(),
+      ({ message }) => assert.match(message, /events and no more/),
+    )
+  },
+)
+
+answers(
   'the one query whose answer no bundle proves rests on the ledger’s own log, and is refused',
   async ({ test }) => {
     const proved = Object.entries(AUDIT_QUERIES).flatMap(([name, { shape }]) => (followsFromLog(shape) ? [name] : []))
