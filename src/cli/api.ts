@@ -41,7 +41,7 @@ const RETRIES = 2
 const ENDLESS_RETRIES = 8
 const ISSUER = 'countersign'
 
-/** `endless`: answers are streams without an end. `asOf`: the store as it was at that size of the tenant's log. Throws `CliFailure` for arguments that do not fit. */
+/** `endless`: answers are streams without an end. `asOf`, without `--url`: the store as it was at that size of the tenant's log. Throws `CliFailure` for arguments that do not fit. */
 export async function openApi(
   { settings, text, has }: Arguments,
   { endless = false, asOf }: { readonly endless?: boolean; readonly asOf?: number | undefined } = {},
@@ -56,7 +56,6 @@ export async function openApi(
       trustNothing: has('trust-nothing'),
     })
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
-  if (asOf !== undefined) throw usageFailure('--as-of: here it takes the store itself, not --url')
   if (has('trust-nothing')) throw usageFailure('--trust-nothing: here it reads the store itself, not --url')
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN ?? ''
@@ -123,6 +122,15 @@ export function asOfSize({ text }: Arguments): number | undefined {
   if (input === undefined) return undefined
   if (!/^[1-9]\d{0,14}$/.test(input)) throw usageFailure(`--as-of: "${input}" is no size of a log`)
   return Number(input)
+}
+
+/** With `--as-of`, a running ledger is asked for the run as it was; where the store is read, all of it is read up to there. */
+export function pastOf(inputs: Arguments): {
+  readonly opened: { readonly asOf?: number | undefined }
+  readonly params: Params
+} {
+  const asOf = asOfSize(inputs)
+  return inputs.text('url') === undefined ? { opened: { asOf }, params: {} } : { opened: {}, params: { asOf } }
 }
 
 /** In whose name a command works on the store itself. */

@@ -1,6 +1,6 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { type Api, asOfSize, openApi } from './api.ts'
+import { type Api, openApi, type Params, pastOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { runIdOf } from './run-id.ts'
@@ -38,17 +38,18 @@ export interface RunReport {
 
 export async function report(inputs: Arguments): Promise<number> {
   const run = runIdOf(inputs)
-  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
-  const made = await runReport(api, run)
+  const { opened, params } = pastOf(inputs)
+  await using api = await openApi(inputs, opened)
+  const made = await runReport(api, run, params)
   if (inputs.has('json')) stdout.write(jsonLine(made as unknown as Json))
   else stdout.write(reportText(made, painter(stdout)))
   return EXIT.ok
 }
 
 /** Every part is pinned to the size of the log that the first one saw. */
-export async function runReport(api: Api, run: string): Promise<RunReport> {
-  const state = await api.get(`/v1/runs/${run}`)
-  const population = await api.get('/v1/audit/runs', { run })
+export async function runReport(api: Api, run: string, past: Params = {}): Promise<RunReport> {
+  const state = await api.get(`/v1/runs/${run}`, past)
+  const population = await api.get('/v1/audit/runs', { run, ...past })
   const { asOf } = population
   const treeSize = isJsonObject(asOf) ? Number(asOf.treeSize) : 0
   const rows = (query: string, more: Readonly<Record<string, string>> = {}) =>
@@ -61,13 +62,13 @@ export async function runReport(api: Api, run: string): Promise<RunReport> {
     handoffs: await rows('events', { types: 'EnvelopeAccepted' }),
     rejections: await rows('rejections'),
     refusals: await rows('refusals'),
-    calls: await collect(api.items(`/v1/runs/${run}/calls`, {})),
+    calls: await collect(api.items(`/v1/runs/${run}/calls`, past)),
     spendByAgent: await rows('spend', { by: 'agent' }),
     spendByModel: await rows('spend', { by: 'model' }),
     openCalls: withOverdue(await rows('open-calls'), state),
     openReservations: await rows('open-reservations'),
     openCompensations: await rows('open-compensations'),
-    verdict: await verdictOf(api, run),
+    verdict: await verdictOf(api, run, past),
     asOf: asOf ?? null,
   }
 }
@@ -99,9 +100,9 @@ function peopleOf(events: readonly JsonObject[]): readonly JsonObject[] {
 }
 
 /** The last line of a replay: the run verified and folded anew. */
-async function verdictOf(api: Api, run: string): Promise<JsonObject> {
+async function verdictOf(api: Api, run: string, past: Params): Promise<JsonObject> {
   let text = ''
-  for await (const chunk of api.text(`/v1/runs/${run}/replay`, {}, new AbortController().signal)) text += chunk
+  for await (const chunk of api.text(`/v1/runs/${run}/replay`, past, new AbortController().signal)) text += chunk
   return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '{}') as JsonObject
 }
 

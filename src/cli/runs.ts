@@ -1,7 +1,7 @@
 /** @module `countersign runs list|show|reservations|forks|diff|rollback`. */
 import { contextDiff } from '../../projections/context-diff.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
-import { type Api, asOfSize, openApi } from './api.ts'
+import { type Api, asOfSize, openApi, pastOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
@@ -47,19 +47,18 @@ export async function listRuns(inputs: Arguments): Promise<number> {
 
 export async function showRun(inputs: Arguments): Promise<number> {
   const path = runPath(inputs)
-  const asOf = asOfSize(inputs)
-  // A running ledger folds the run up to there; where the store is read, all of it is read up to there.
-  const isRemote = inputs.text('url') !== undefined
-  await using api = await openApi(inputs, isRemote ? {} : { asOf })
-  printObject(await api.get(path, isRemote ? { asOf } : {}), inputs.has('json'))
+  const { opened, params } = pastOf(inputs)
+  await using api = await openApi(inputs, opened)
+  printObject(await api.get(path, params), inputs.has('json'))
   return EXIT.ok
 }
 
 export async function listReservations(inputs: Arguments): Promise<number> {
   const path = `${runPath(inputs)}/budget`
   const limit = limitOf(inputs)
-  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
-  await printRows(api.items(path, {}, limit, 'reservations'), {
+  const { opened, params } = pastOf(inputs)
+  await using api = await openApi(inputs, opened)
+  await printRows(api.items(path, params, limit, 'reservations'), {
     columns: ['reservationId', 'status', 'agent', 'tokens', 'cost', 'deadline', 'callId'],
     json: inputs.has('json'),
   })
@@ -69,8 +68,9 @@ export async function listReservations(inputs: Arguments): Promise<number> {
 export async function listForks(inputs: Arguments): Promise<number> {
   const path = `${runPath(inputs)}/forks`
   const limit = limitOf(inputs)
-  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
-  await printRows(api.items(path, {}, limit), {
+  const { opened, params } = pastOf(inputs)
+  await using api = await openApi(inputs, opened)
+  await printRows(api.items(path, params, limit), {
     columns: ['forkId', 'status', 'agent', 'join', 'step', 'startedRevision', 'joinRevision', 'branches'],
     json: inputs.has('json'),
   })
@@ -81,10 +81,11 @@ export async function listForks(inputs: Arguments): Promise<number> {
 export async function diffRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const [from = 0, to = 0] = args.positionals.slice(1).map(stepOf)
-  await using api = await openApi(args, { asOf: asOfSize(args) })
+  const { opened, params } = pastOf(args)
+  await using api = await openApi(args, opened)
   const [before, after] = [
-    await api.get(`${path}/context`, { step: from }),
-    await api.get(`${path}/context`, { step: to }),
+    await api.get(`${path}/context`, { step: from, ...params }),
+    await api.get(`${path}/context`, { step: to, ...params }),
   ]
   const changes = contextDiff(contextOf(before), contextOf(after)).map((change) => ({ ...change }))
   const range = [Number(before.revision), Number(after.revision)].sort((a, b) => a - b)

@@ -3,14 +3,18 @@ import { z } from 'zod'
 import type { JsonObject } from '../../schemas/json.ts'
 import { READ_RUNS, type TokenAccess } from '../access/access.ts'
 import type { Caller, Found, Ledger } from '../ledger/ledger.ts'
+import type { RunPage } from '../ledger/run-at.ts'
 import { foundResponse, problemResponse } from './answers.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
-import { CursorText, Limit, PAGE_DEFAULT } from './parameters.ts'
+import { CursorText, Limit, PAGE_DEFAULT, Positive } from './parameters.ts'
 import { problem } from './problems.ts'
+import { readAt } from './read-at.ts'
 import { type Ask, type GuardedRoute, readRoute } from './route.ts'
 import { withSlot } from './with-slot.ts'
 
 const PageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
+/** `asOf`: size of the log. */
+const PastPageQuery = PageQuery.extend({ asOf: Positive.optional() })
 
 /** Before the first: a run's revisions start at 0. */
 const BEFORE_ALL = -1
@@ -21,24 +25,23 @@ export interface PageRoute {
   readonly tag: string
   /** Default: `READ_RUNS`. */
   readonly access?: TokenAccess
+  /** Whether `read` takes `at`, a moment of the run's past. */
+  readonly ofThePast?: true
   /** The value has `items`, and `next` where there are more. */
-  readonly read: (
-    ledger: Ledger,
-    caller: Caller,
-    run: string,
-    page: { after: number; limit: number },
-  ) => Promise<Found<JsonObject>>
+  readonly read: (ledger: Ledger, caller: Caller, run: string, page: RunPage) => Promise<Found<JsonObject>>
 }
 
-export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute {
-  const handle = async (ask: Ask<z.output<typeof PageQuery>>): Promise<Response> => {
+export function pageRoute({ read: readPage, ofThePast, ...route }: PageRoute): GuardedRoute {
+  const handle = async (ask: Ask<z.output<typeof PastPageQuery>>): Promise<Response> => {
     const { edge, caller, run, path, query } = ask
-    const scope = [caller.tenant, path]
+    const { asOf } = query
+    const scope = [caller.tenant, path, ...(asOf === undefined ? [] : [{ asOf }])]
     const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(edge.ledger.places, scope, query.cursor)?.[0]
     if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < BEFORE_ALL)
       return problemResponse(notACursor, path)
+    const page = { after, limit: query.limit ?? PAGE_DEFAULT }
     const found = await withSlot(ask, () =>
-      readPage(edge.ledger, caller, run, { after, limit: query.limit ?? PAGE_DEFAULT }),
+      readAt(ask, asOf, (at) => readPage(edge.ledger, caller, run, { ...page, ...at })),
     )
     if (found instanceof Response) return found
     if (!found.ok) return foundResponse(found, path)
@@ -47,7 +50,7 @@ export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute
     const nextCursor = typeof next === 'number' ? encodeCursor(edge.ledger.places, scope, [next]) : null
     return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
   }
-  return readRoute({ access: READ_RUNS, ...route, query: PageQuery, handle })
+  return readRoute({ access: READ_RUNS, ...route, query: ofThePast === true ? PastPageQuery : PageQuery, handle })
 }
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list')

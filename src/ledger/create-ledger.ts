@@ -15,7 +15,7 @@ import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
 import { type ServiceDeps, serviceRecord } from './identity/service-record.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
-import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
 import { type LogFact, LogStartError } from './log/log-deps.ts'
@@ -94,7 +94,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
-    replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
+    replay: (...asked) => replay({ store, sealer, queries }, ...asked),
     ...listsOf({ list, queries, reader }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -248,11 +248,10 @@ function outwardOf(
 
 async function replay(
   deps: { readonly store: EventStore; readonly sealer: Sealer; readonly queries: Queries },
-  caller: Caller,
-  runId: string,
-): Promise<Found<AsyncIterable<ReplayLine>>> {
+  ...[caller, runId, at]: Parameters<Ledger['replay']>
+): ReturnType<Ledger['replay']> {
   const { store, sealer, queries } = deps
-  const found = await queries.read(caller, runId, () => ({}))
+  const found = await queries.read(caller, runId, () => ({}), at)
   if (!found.ok) return found
   const stream = runStream(caller.tenant, runId)
   const pages = pacedPages(store.readStream(stream, { to: found.revision }), caller.pace)

@@ -18,7 +18,7 @@ import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
 import type { Notices } from './read/notices.ts'
-import type { RunAt } from './run-at.ts'
+import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
 
 export type { BatchItem, Caller, Command }
@@ -216,9 +216,9 @@ export interface Ledger extends AsyncDisposable {
   /** The established context, now or as it was. */
   context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>>
   /** Envelopes, accepted and rejected, oldest first. */
-  envelopes(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  envelopes(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   /** Calls with status, attempts and outcome, in order of claim. */
-  calls(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  calls(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>>
   /** Approvals with their arguments, in order of request. */
   approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
@@ -232,16 +232,16 @@ export interface Ledger extends AsyncDisposable {
   waits(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
   wait(caller: Caller, runId: string, waitId: string): Promise<Found<JsonObject>>
   /** Totals, limits, and a page of reservations: by default the first 100, with `next`, the id to go on behind, where there are more. */
-  budget(caller: Caller, runId: string, page?: { after?: string; limit: number }): Promise<Found<JsonObject>>
+  budget(caller: Caller, runId: string, page?: ReservationsPage): Promise<Found<JsonObject>>
   /** A value that the run's events name: its canonical text, as `application/json`. */
   value(caller: Caller, runId: string, digest: string): Promise<Found<string>>
   /** Findings of rejected envelopes, and warnings of accepted ones. */
-  findings(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  findings(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** The rollback's plan with each action's state. */
   compensations(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** Forks with the state of each branch, oldest first. */
-  forks(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  forks(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
 
   /** Events of one run, by revision. */
   runEvents(
@@ -281,7 +281,7 @@ export interface Ledger extends AsyncDisposable {
   discloseRunKeys(caller: Caller, runId: string): Promise<Found<JsonObject>>
 
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
-  replay(caller: Caller, runId: string): Promise<Found<AsyncIterable<ReplayLine>>>
+  replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<AsyncIterable<ReplayLine>>>
 
   listRuns(caller: Caller, filter: RunListFilter): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
 

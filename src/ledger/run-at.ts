@@ -6,3 +6,17 @@ export interface RunAt {
   /** By what time a lease is over, in milliseconds since 1970; absent: by the time of that event. */
   readonly timeMs?: number
 }
+
+/** A part of one of a run's lists: what comes after a revision, as it is now or was then. */
+export interface RunPage {
+  readonly after: number
+  readonly limit: number
+  readonly at?: RunAt | undefined
+}
+
+/** A part of a run's reservations: what comes after an id, as it is now or was then. */
+export interface ReservationsPage {
+  readonly after?: string
+  readonly limit: number
+  readonly at?: RunAt | undefined
+}

@@ -50,6 +50,65 @@ test('GET /v1/runs/{run} answers as of a size of the log or a revision, and refu
   assert.equal((await refused('?revision=99'))[1], 'unknown-step')
 })
 
+test('every read of a run answers as of a size what it answered then, page by page (HTTP-33)', async () => {
+  await using edge = await testEdge({ audit: true })
+  const lists = [
+    'budget?limit=1',
+    'forks',
+    'calls?limit=1',
+    'findings',
+    'envelopes',
+    'context',
+    'context?step=0',
+    'replay',
+  ]
+  const read = async (path: string, asOf?: number): Promise<string> => {
+    const [name, query = ''] = path.split('?')
+    const params = [query, asOf === undefined ? '' : `asOf=${asOf}`].filter((each) => each !== '').join('&')
+    const first = await (await edge.get(`/v1/runs/trip/${name}?${params}`)).text()
+    const cursor = /"nextCursor":"([^"]+)"/.exec(first)?.[1]
+    const rest =
+      cursor === undefined ? '' : await (await edge.get(`/v1/runs/trip/${name}?${params}&cursor=${cursor}`)).text()
+    if (cursor !== undefined && asOf !== undefined)
+      assert.is((await edge.get(`/v1/runs/trip/${name}?${query}&cursor=${cursor}`)).status, 400, 'a cursor of then')
+    return (first + rest).replace(/"nextCursor":"[^"]+"/g, '"nextCursor":"…"')
+  }
+  const sizes: (readonly [asOf: number, answers: readonly string[]])[] = []
+  const note = async () => {
+    const { asOf } = (await (await edge.get('/v1/audit/runs')).json()) as { asOf: { treeSize: number } }
+    sizes.push([asOf.treeSize, await Promise.all(lists.map((path) => read(path)))])
+  }
+  await edge.started('trip', { budget: { tokens: 1_000 } })
+  await note()
+  for (const agent of ['ann', 'bob']) {
+    await edge.post('/v1/runs/trip/reservations', { agent, tokens: 10 })
+    await edge.post('/v1/runs/trip/envelopes', { agent, payload: { entities: [agent], note: agent } })
+  }
+  const claim = await bodyOf(await edge.post('/v1/runs/trip/calls', { tool: 'book', args: { seat: '4a' } }))
+  await edge.post('/v1/runs/trip/calls', { tool: 'pay', args: { seat: '4a' } })
+  await edge.post('/v1/runs/trip/forks', {
+    join: 'union',
+    branches: ['left', 'right'].map((name) => ({ name, agent: name })),
+  })
+  assert.is((await bodyOf(await edge.get('/v1/runs/trip/forks'))).items.length, 1)
+  await note()
+  await edge.post(`/v1/runs/trip/calls/${claim.callId}/settle`, { fence: claim.fence, result: 'ok' })
+  await edge.post('/v1/runs/trip/envelopes', { agent: 'ann', payload: { note: 'gone' } })
+  await note()
+  await edge.post('/v1/runs/trip/complete', {})
+  for (const [asOf, answers] of sizes)
+    for (const [at, path] of lists.entries()) assert.is(await read(path, asOf), answers[at], `${path} as of ${asOf}`)
+  const [[first = 0] = []] = sizes
+  const codeOf = async (path: string) => ((await (await edge.get(`/v1/runs/trip/${path}`)).json()) as JsonObject).code
+  assert.is(await codeOf(`context?step=2&asOf=${first}`), 'unknown-step')
+  assert.is(await codeOf(`context?revision=0&asOf=${first}`), 'invalid-query')
+  for (const name of ['budget', 'forks', 'calls', 'replay']) {
+    assert.is(await codeOf(`${name}?asOf=99999`), 'invalid-query', name)
+    assert.is(await codeOf(`${name}?asOf=0`), 'invalid-query', name)
+  }
+  assert.is(await codeOf(`waits?asOf=${first}`), 'invalid-query')
+})
+
 test('the page of a run as of a moment says so, shows nothing later, acts on nothing, and every link of the run goes to that moment (HTTP-28)', async () => {
   await using edge = await testEdge({ audit: true })
   const { claimed, handed } = await told(edge)

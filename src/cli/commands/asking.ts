@@ -14,7 +14,6 @@ export function asking(command: CliCommand, scope = 'audit:read'): CliCommand {
     .settings(...PLACE)
 }
 
-export const asItWas = () =>
-  flag('--as-of <size>', "the store as it was when the tenant's log had so many events; not with --url")
+export const asItWas = () => flag('--as-of <size>', "the run as it was when the tenant's log had so many events")
 
 export const limitFlag = () => flag('--limit <count>', 'no more than so many (default: all)')

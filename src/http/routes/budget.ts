@@ -5,13 +5,20 @@ import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, problemResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
-import { CursorText, Limit, PAGE_DEFAULT } from '../parameters.ts'
+import { CursorText, Limit, PAGE_DEFAULT, Positive } from '../parameters.ts'
 import { problem } from '../problems.ts'
+import { readAt } from '../read-at.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'budget'
 
-const BudgetQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
+const BudgetQuery = z.strictObject({
+  /** Size of the log. */
+  asOf: Positive.optional(),
+  cursor: CursorText.optional(),
+  limit: Limit.optional(),
+})
 
 export const budgetRoutes: readonly GuardedRoute[] = [
   readRoute({
@@ -64,13 +71,18 @@ export const budgetRoutes: readonly GuardedRoute[] = [
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list')
 
-async function readBudget({ edge, caller, run, path, query }: Ask<z.output<typeof BudgetQuery>>): Promise<Response> {
+async function readBudget(ask: Ask<z.output<typeof BudgetQuery>>): Promise<Response> {
+  const { edge, caller, run, path, query } = ask
   const { places } = edge.ledger
-  const scope = [caller.tenant, path]
+  const { asOf } = query
+  const scope = [caller.tenant, path, ...(asOf === undefined ? [] : [{ asOf }])]
   const [after] = query.cursor === undefined ? [] : (decodeCursor(places, scope, query.cursor) ?? [null])
   if (after !== undefined && typeof after !== 'string') return problemResponse(notACursor, path)
   const page = { ...(after !== undefined && { after }), limit: query.limit ?? PAGE_DEFAULT }
-  const found = await edge.ledger.budget(caller, run, page)
+  const read = () => readAt(ask, asOf, (at) => edge.ledger.budget(caller, run, { ...page, ...at }))
+  // As it was, a run is folded from its events.
+  const found = await (asOf === undefined ? read() : withSlot(ask, read))
+  if (found instanceof Response) return found
   if (!found.ok) return foundResponse(found, path)
   const { next, ...value } = found.value
   const nextCursor = typeof next === 'string' ? encodeCursor(places, scope, [next]) : null

@@ -71,6 +71,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls',
     summary: 'Calls with status, attempts and outcome, in order of claim',
     tag,
+    ofThePast: true,
     read: (ledger, ...request) => ledger.calls(...request),
   }),
   readRoute({

@@ -35,6 +35,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/envelopes',
     summary: 'Envelopes, accepted and rejected, oldest first',
     tag,
+    ofThePast: true,
     read: (ledger, ...request) => ledger.envelopes(...request),
   }),
   pageRoute({
@@ -42,6 +43,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/findings',
     summary: 'Findings of rejected envelopes, and warnings of accepted ones',
     tag,
+    ofThePast: true,
     read: (ledger, ...request) => ledger.findings(...request),
   }),
   commandRoute({

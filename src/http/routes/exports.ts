@@ -13,8 +13,9 @@ import { decodeCursor, encodeCursor, paddedPosition } from '../cursor.ts'
 import { cursorSalt, isPosition } from '../event-cursor.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
-import { CursorText, NoQuery, Whole } from '../parameters.ts'
+import { CursorText, Positive, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
+import { readAt } from '../read-at.ts'
 import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'history'
@@ -32,6 +33,9 @@ const RunExportQuery = z.strictObject({
 })
 /** A leaf is one of the tenant's whole log. */
 const ExportQuery = z.strictObject({ ...RunExportQuery.shape, from: Whole.optional() })
+
+/** `asOf`: size of the log. */
+const ReplayQuery = z.strictObject({ asOf: Positive.optional() })
 
 export const exportRoutes: readonly GuardedRoute[] = [
   readRoute({
@@ -57,7 +61,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     summary: 'Reread, verify and fold a run anew: one line a step, a verdict last',
     tag,
     access: READ_PAYLOADS,
-    query: NoQuery,
+    query: ReplayQuery,
     produces,
     handle: replayed,
   }),
@@ -114,9 +118,10 @@ const invalid = problem(
 )
 const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export anew')
 
-async function replayed(ask: Ask): Promise<Response> {
+async function replayed(ask: Ask<z.output<typeof ReplayQuery>>): Promise<Response> {
   const { edge, caller, run, path } = ask
-  const found = await edge.ledger.replay(caller, run)
+  const found = await readAt(ask, ask.query.asOf, ({ at }) => edge.ledger.replay(caller, run, at))
+  if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
   const request = { tenant: caller.tenant, caller: caller.actor, run, to: found.revision }
   const portions = () => edge.readers?.replay(request) ?? portionsOf(replayPortions(found.value, EVERY_LINE))

@@ -23,6 +23,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     summary: 'Forks with the state of each branch, oldest first',
     tag,
     access: READ_PAYLOADS,
+    ofThePast: true,
     read: (ledger, ...request) => ledger.forks(...request),
   }),
   commandRoute({

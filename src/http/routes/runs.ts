@@ -11,6 +11,7 @@ import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
+import { noIndex, readAt } from '../read-at.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
@@ -36,7 +37,7 @@ const ListQuery = z.strictObject({
 
 const RunQuery = z.strictObject({ asOf: Positive.optional(), revision: Whole.optional() })
 
-const ContextQuery = z.strictObject({ step: Whole.optional(), revision: Whole.optional() })
+const ContextQuery = z.strictObject({ asOf: Positive.optional(), step: Whole.optional(), revision: Whole.optional() })
 
 export const runRoutes: readonly GuardedRoute[] = [
   commandRoute({
@@ -72,16 +73,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: ContextQuery,
-    handle: async (ask) => {
-      const { edge, caller, run, path, query } = ask
-      const { step, revision } = query
-      if (step !== undefined && revision !== undefined) return problemResponse(stepOrRevision, path)
-      const at = { ...(step !== undefined && { step }), ...(revision !== undefined && { revision }) }
-      if (step === undefined && revision === undefined)
-        return foundResponse(await edge.ledger.context(caller, run, at), path)
-      const found = await withSlot(ask, () => edge.ledger.context(caller, run, at))
-      return found instanceof Response ? found : foundResponse(found, path)
-    },
+    handle: (ask) => readContext(ask),
   }),
   commandRoute({
     path: '/v1/runs/{run}/rollback',
@@ -128,19 +120,34 @@ async function readRun(ask: Ask<z.output<typeof RunQuery>>): Promise<Response> {
   const ifNoneMatch = c.req.header('if-none-match')
   if (asOf === undefined && revision === undefined)
     return foundResponse(await edge.ledger.run(caller, run), path, ifNoneMatch)
-  const { audit } = edge.ledger
-  if (asOf !== undefined && audit === undefined) return problemResponse(noIndex, path)
-  return withSlot(ask, async () => {
-    const moment = asOf === undefined ? undefined : await audit?.runMoment(caller, run, { treeSize: asOf })
-    if (moment?.ok === false) return problemResponse(problem(moment.code, moment.detail), path)
-    const at = moment === undefined ? { revision: revision ?? 0 } : { ...moment, timeMs: Date.parse(moment.time) }
-    const found = await edge.ledger.run(caller, run, at)
-    if (!found.ok || moment === undefined) return foundResponse(found, path, ifNoneMatch)
-    return foundResponse({ ...found, value: { ...found.value, asOf: moment.asOf.eventId } }, path, ifNoneMatch)
-  })
+  return withSlot(ask, () =>
+    readAt(ask, asOf, async ({ at = { revision: revision ?? 0 } }, moment) => {
+      const found = await edge.ledger.run(caller, run, at)
+      if (!found.ok || moment === undefined) return foundResponse(found, path, ifNoneMatch)
+      return foundResponse({ ...found, value: { ...found.value, asOf: moment.asOf.eventId } }, path, ifNoneMatch)
+    }),
+  )
 }
 
-const noIndex = problem('not-found', 'this ledger keeps no index for auditors: it knows runs as they are now')
+/** A step that was accepted later than the size of the log is none of that moment. */
+async function readContext(ask: Ask<z.output<typeof ContextQuery>>): Promise<Response> {
+  const { edge, caller, run, path, query } = ask
+  const { step, revision, asOf } = query
+  if (step !== undefined && revision !== undefined) return problemResponse(stepOrRevision, path)
+  if (asOf !== undefined && revision !== undefined) return problemResponse(sizeOrRevision, path)
+  const isPast = (step ?? revision ?? asOf) !== undefined
+  const read = () =>
+    readAt(ask, asOf, async ({ at }) => {
+      const then = revision ?? at?.revision
+      const place = step !== undefined ? { step } : then !== undefined ? { revision: then } : {}
+      const found = await edge.ledger.context(caller, run, place)
+      const isLater = found.ok && at !== undefined && Number(found.value.revision) > at.revision
+      return isLater ? problemResponse(laterStep(step ?? 0), path) : foundResponse(found, path)
+    })
+  return isPast ? withSlot(ask, read) : read()
+}
+
+const laterStep = (step: number) => problem('unknown-step', `the run had no step ${step} then`)
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 

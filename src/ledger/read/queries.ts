@@ -14,24 +14,21 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
 import { claimedArguments } from '../responses/call-outcome.ts'
 import { compensationBody, planOf } from '../responses/responses.ts'
-import type { RunAt } from '../run-at.ts'
+import type { ReservationsPage, RunAt, RunPage } from '../run-at.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { Reader } from './reader.ts'
-import { runAsItWas } from './run-as-it-was.ts'
-import { contextBody, overdue, place, runBody, runNotFound } from './run-bodies.ts'
-import { budgetPage, forksPage, RESERVATIONS_DEFAULT, type ReservationsPage } from './state-pages.ts'
+import { type Render, readAsItWas } from './run-as-it-was.ts'
+import { contextBody, type Leases, overdue, place, runBody, runNotFound } from './run-bodies.ts'
+import { budgetPage, forksPage, RESERVATIONS_DEFAULT } from './state-pages.ts'
 import { verifiedEvent } from './verified-events.ts'
 
 const READ_AGAIN_MAX = 8
 /** A page ends with the item that reaches this: 500 of them may hold half a megabyte each. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
-
-/** Reads of the store come after the state is known to be durable: they may be about its newest events. */
-type Render = (state: RunState, run: RunAggregate) => JsonObject | (() => Promise<JsonObject>)
 
 export interface QueryDeps {
   readonly store: EventStore
@@ -46,11 +43,6 @@ export interface QueryDeps {
 export type ShownCall = CallState & { readonly overdue?: true; readonly child?: string }
 
 const headOf = ({ revision, head }: RunAggregate) => ({ revision, digest: head?.digest ?? '' })
-
-interface AfterPage {
-  readonly after: number
-  readonly limit: number
-}
 
 export type RunQueries = Pick<
   Ledger,
@@ -76,11 +68,15 @@ export class Queries implements RunQueries {
     this.#reader = deps.reader
   }
 
-  /** Renders the run's state at this moment, and gives it once it is durable. */
-  async read(caller: Caller, runId: string, render: Render): Promise<Found<JsonObject>> {
+  /** Renders the run's state at this moment, and gives it once it is durable; or as it was, folded again. */
+  async read(caller: Caller, runId: string, render: Render, at?: RunAt): Promise<Found<JsonObject>> {
     const outside = withinRun(caller, runId)
     if (outside !== undefined) return { ok: false, refusal: outside }
-    return this.#orRefusal(() => this.#readWithin(caller, runId, render))
+    return this.#orRefusal(async () => {
+      const now = await this.#readWithin(caller, runId, at === undefined ? render : () => ({}))
+      if (at === undefined || !now.ok) return now
+      return readAsItWas(this.#reader, caller, { runId, at, now: now.revision }, render)
+    })
   }
 
   async #orRefusal(read: () => Promise<Found<JsonObject>>): Promise<Found<JsonObject>> {
@@ -95,7 +91,7 @@ export class Queries implements RunQueries {
     for (let tries = 0; tries < READ_AGAIN_MAX; tries += 1) {
       const run = await this.#deps.runs.get(caller.tenant, runId)
       const { state } = run
-      const rendered = state === undefined ? undefined : render(state, run)
+      const rendered = state === undefined ? undefined : render(state, headOf(run), this.#deps.leases)
       const revision = run.revision
       if (!(await this.#reader.isCurrent(run))) continue
       if (rendered === undefined) return { ok: false, refusal: runNotFound(runId) }
@@ -108,12 +104,7 @@ export class Queries implements RunQueries {
   }
 
   run(caller: Caller, runId: string, at?: RunAt): Promise<Found<JsonObject>> {
-    if (at === undefined)
-      return this.read(caller, runId, (state, run) => runBody(state, headOf(run), this.#deps.leases))
-    return this.#orRefusal(async () => {
-      const now = await this.read(caller, runId, () => ({}))
-      return now.ok ? runAsItWas(this.#reader, caller, { runId, at, now: now.revision }) : now
-    })
+    return this.read(caller, runId, runBody, at)
   }
 
   context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
@@ -121,7 +112,7 @@ export class Queries implements RunQueries {
   }
 
   async #contextAt(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
-    const now = await this.read(caller, runId, (state, run) => contextBody(state, run.head?.digest ?? ''))
+    const now = await this.read(caller, runId, (state, head) => contextBody(state, head.digest))
     if (!now.ok || (at.step === undefined && at.revision === undefined)) return now
 
     const stream = runStream(caller.tenant, runId)
@@ -148,15 +139,15 @@ export class Queries implements RunQueries {
 
   async *#events(
     stream: string,
-    { from, pace }: { readonly from: number; readonly pace: Pace | undefined },
+    { pace, ...range }: { readonly from: number; readonly to?: number; readonly pace: Pace | undefined },
   ): AsyncGenerator<RecordedEvent> {
     const { store, sealer } = this.#deps
-    for await (const page of pacedPages(store.readStream(stream, { from }), pace)) {
+    for await (const page of pacedPages(store.readStream(stream, range), pace)) {
       for (const record of page) yield verifiedEvent(sealer, record)
     }
   }
 
-  envelopes(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+  envelopes(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     return this.#listed(caller, runId, page, (event) => {
       if (event.type !== 'EnvelopeAccepted' && event.type !== 'EnvelopeRejected') return []
       const { v: _, ...body } = event.data
@@ -164,7 +155,7 @@ export class Queries implements RunQueries {
     })
   }
 
-  findings(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+  findings(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     return this.#listed(caller, runId, page, (event) => {
       if (event.type !== 'EnvelopeAccepted' && event.type !== 'EnvelopeRejected') return []
       const { agent, findings } = event.data
@@ -179,15 +170,14 @@ export class Queries implements RunQueries {
   #listed(
     caller: Caller,
     runId: string,
-    page: AfterPage,
+    page: RunPage,
     pick: (event: RecordedEvent) => JsonObject[],
   ): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => {
-      const { revision } = state
+    const listed: Render = ({ revision }) => {
       return async () => {
         const items: JsonObject[] = []
         let next: number | undefined
-        const range = { from: page.after + 1, pace: caller.pace }
+        const range = { from: page.after + 1, to: revision, pace: caller.pace }
         let bytes = 0
         for await (const event of this.#events(runStream(caller.tenant, runId), range)) {
           const picked = pick(event)
@@ -199,16 +189,17 @@ export class Queries implements RunQueries {
         }
         return { items, ...(next !== undefined && next < revision ? { next } : {}) }
       }
-    })
+    }
+    return this.read(caller, runId, listed, page.at)
   }
 
   /** Calls in order of their latest claim; `after` is the claim's revision. */
-  calls(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+  calls(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     const stream = runStream(caller.tenant, runId)
-    return this.read(caller, runId, (state) => {
+    const listed: Render = (state, _, leases) => {
       const all = Object.values(state.calls).filter((call) => call.claimRevision > page.after)
       const sorted = all.sort((a, b) => a.claimRevision - b.claimRevision)
-      const query = sorted.slice(0, page.limit).map((call) => this.shown(state, call))
+      const query = sorted.slice(0, page.limit).map((call) => this.shown(state, call, leases))
       return async () => {
         const items: JsonObject[] = []
         let bytes = 0
@@ -222,7 +213,8 @@ export class Queries implements RunQueries {
         const last = query[items.length - 1]
         return { items, ...(sorted.length > items.length && last && { next: last.claimRevision }) }
       }
-    })
+    }
+    return this.read(caller, runId, listed, page.at)
   }
 
   async call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>> {
@@ -237,9 +229,9 @@ export class Queries implements RunQueries {
   }
 
   /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
-  shown(state: RunState, call: CallState): ShownCall {
+  shown(state: RunState, call: CallState, leases: Leases = this.#deps.leases): ShownCall {
     const child = state.children[slot(call.callId)]
-    return { ...call, ...(child !== undefined && { child }), ...overdue(state, call, this.#deps.leases) }
+    return { ...call, ...(child !== undefined && { child }), ...overdue(state, call, leases) }
   }
 
   /** With its arguments and its outcome. */
@@ -255,7 +247,7 @@ export class Queries implements RunQueries {
     runId: string,
     page: ReservationsPage = { limit: RESERVATIONS_DEFAULT },
   ): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => budgetPage(state, page))
+    return this.read(caller, runId, (state) => budgetPage(state, page), page.at)
   }
 
   async value(caller: Caller, runId: string, digest: string): Promise<Found<string>> {
@@ -270,8 +262,8 @@ export class Queries implements RunQueries {
     return { ok: false, refusal: refusal('value-not-found', `this run has no value ${digest}`) }
   }
 
-  forks(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => forksPage(state, page))
+  forks(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => forksPage(state, page), page.at)
   }
 
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>> {

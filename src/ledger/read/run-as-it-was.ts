@@ -1,4 +1,5 @@
 /** @module The state of a run as it was right after one of its events: folded from the verified record up to there. */
+import type { RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { leaseLeftByWall } from '../../domain/lease.ts'
@@ -6,13 +7,21 @@ import { refusal } from '../../domain/refusal.ts'
 import type { Caller, Found } from '../ledger.ts'
 import type { RunAt } from '../run-at.ts'
 import type { Reader } from './reader.ts'
-import { runBody } from './run-bodies.ts'
+import type { Leases } from './run-bodies.ts'
 
-/** `now`: the run's last revision. What a claim's lease came to is judged by the moment's own time, never by this process's clocks. */
-export async function runAsItWas(
+interface Past {
+  readonly runId: string
+  readonly at: RunAt
+  /** The run's last revision. */
+  readonly now: number
+}
+
+/** What `render` says of it. What a claim's lease came to is judged by the moment's own time, never by this process's clocks. */
+export async function readAsItWas(
   reader: Pick<Reader, 'stateAt' | 'eventAt'>,
   { tenant, pace }: Caller,
-  { runId, at, now }: { readonly runId: string; readonly at: RunAt; readonly now: number },
+  { runId, at, now }: Past,
+  render: Render,
 ): Promise<Found<JsonObject>> {
   const { revision, timeMs } = at
   if (revision < 0 || revision > now) {
@@ -24,9 +33,13 @@ export async function runAsItWas(
   const event = await reader.eventAt(stream, revision)
   const atMs = timeMs ?? Date.parse(state.time)
   const head = { revision, digest: event?.digest ?? '' }
-  return {
-    ok: true,
-    revision,
-    value: runBody(state, head, { leftMs: (call) => leaseLeftByWall(call, state, atMs) }),
-  }
+  const rendered = render(state, head, { leftMs: (call) => leaseLeftByWall(call, state, atMs) })
+  return { ok: true, revision, value: typeof rendered === 'function' ? await rendered() : rendered }
 }
+
+/** `head`: the run's last event. Reads of the store come after the state is known to be durable: they may be about its newest events. */
+export type Render = (
+  state: RunState,
+  head: { readonly revision: number; readonly digest: string },
+  leases: Leases,
+) => JsonObject | (() => Promise<JsonObject>)

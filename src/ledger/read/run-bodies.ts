@@ -20,7 +20,7 @@ export function place(event: RecordedEvent): JsonObject {
   return { revision, time, eventId: id, actor }
 }
 
-type Leases = Pick<LeaseClock, 'leftMs'>
+export type Leases = Pick<LeaseClock, 'leftMs'>
 
 export function overdue(state: RunState, call: CallState, leases: Leases): { readonly overdue?: true } {
   return isLeaseOver(call, state, { leaseLeftMs: leases.leftMs }) ? { overdue: true } : {}

@@ -4,13 +4,8 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import { forkSummary } from '../responses/fork-responses.ts'
 import { budgetBody } from '../responses/responses.ts'
+import type { ReservationsPage } from '../run-at.ts'
 import { unslotted } from './run-bodies.ts'
-
-/** `after`: id of the last reservation that was given. */
-export interface ReservationsPage {
-  readonly after?: string
-  readonly limit: number
-}
 
 /** Reservations of a page where nobody says how many. */
 export const RESERVATIONS_DEFAULT = 100
