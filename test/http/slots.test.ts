@@ -81,6 +81,4 @@ test('what an answer in a bundle may remember is counted, and one stream takes h
   assert.is(small.usedBytes, 8 * MIB)
 })
 
-const MIB = 1024 * 1024
-
 test.run()
