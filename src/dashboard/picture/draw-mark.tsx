@@ -30,8 +30,8 @@ export function MarkLink({
   )
 }
 
-/** A rollback ends in a round sign, and begins in a square one. */
-const ROUND: ReadonlySet<string> = new Set(['start', 'undone'])
+/** What is open is round where what ends it is square; a rollback ends in a round sign. */
+const ROUND: ReadonlySet<string> = new Set(['start', 'undone', 'approval', 'wait'])
 
 export type MarkShapeProps = Pick<PlacedMark, 'x' | 'y'> & {
   readonly mark: Pick<PlacedMark['mark'], 'kind' | 'step' | 'findings' | 'supersedes'>
@@ -118,6 +118,32 @@ function glyph(kind: string, x: number, y: number): string {
     case 'undo':
     case 'undone':
       return `M${x + 4} ${y + 3}c0-7-8-7-8 0m0 0-2-3.5m2 3.5 3-2`
+    case 'approval':
+      return `M${x - 2.5} ${y - 2.5}c0-3.5 5-3.5 5 0 0 2-2.5 2-2.5 4m0 3v.1`
+    case 'granted':
+      return `M${x - 4.5} ${y}l3.5 3.5 6-7`
+    case 'denied':
+      return `M${x - 4} ${y - 4}l8 8m0-8-8 8`
+    case 'lapsed':
+      return `M${x} ${y - 4.5}v5l3.5 2`
+    case 'wait':
+      return `M${x - 2.5} ${y - 4}v8m5-8v8`
+    case 'woken':
+      return `M${x - 4} ${y - 4}v8m3-8 5 4-5 4z`
+    case 'signal':
+      return `M${x + 0.5} ${y - 5.5}l-4 6h6l-4 6`
+    case 'unheard':
+      return `M${x - 4.5} ${y + 4.5}l9-9m-5 0h5v5`
+    case 'judged':
+      return `M${x} ${y - 5}v9.5m-3 0h6m-8.5-7h11m-11 0-1 4h4l-1.5-4m8 0-1.5 4h4l-1-4`
+    case 'bounds':
+      return `M${x - 5} ${y - 2}v-3h3m4 0h3v3m0 4v3h-3m-4 0h-3v-3`
+    case 'related':
+      return `M${x - 4} ${y - 5}v5c0 3 2 4 4 4h4m-3-3 3 3-3 3`
+    case 'resumed':
+      return `M${x - 4.5} ${y}a4.5 4.5 0 1 1 1.5 3.4m-1.6-3.4 0 3.6 3.2-.2`
+    case 'withheld':
+      return `M${x - 5} ${y}h10m-10-3.5h4m2 0h4m-10 7h6`
     default:
       return `M${x - 3} ${y}h6`
   }

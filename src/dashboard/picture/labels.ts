@@ -44,7 +44,7 @@ function sentence(mark: Mark, currency: string | undefined): string {
       return 'Run completed'
     case 'failed':
       return `Run failed${text}`
-    case 'other':
+    default:
       return `${words(mark.type)}${text}`
   }
 }

@@ -20,7 +20,20 @@ const MARKS: Readonly<Record<MarkKind, string>> = {
   join: 'fork ended',
   completed: 'run completed',
   failed: 'run failed',
-  other: 'another event',
+  approval: 'approval requested',
+  granted: 'approval granted',
+  denied: 'approval denied',
+  lapsed: 'approval withdrawn or expired',
+  wait: 'wait begins',
+  woken: 'wait ends',
+  signal: 'signal received',
+  unheard: 'signal passed over',
+  judged: 'judgement of a handoff',
+  bounds: 'what an agent may read and write',
+  related: 'another run begun from here',
+  resumed: 'taken up by another process',
+  withheld: 'value left out, or a key disclosed',
+  other: 'event of a later release',
 }
 
 type BarSign = readonly [words: string, span: Pick<Span, 'phase' | 'status' | 'compensates'>, cutLeft?: boolean]

@@ -13,7 +13,7 @@ import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { foldCall } from './calls.ts'
 import { forkMark } from './fork-marks.ts'
 import { foldModelSpend } from './model-spend.ts'
-import type { Mark, RunStory, Span } from './story-parts.ts'
+import type { Mark, MarkKind, RunStory, Span } from './story-parts.ts'
 
 /** Longer texts stand in the event itself. */
 const TEXT_CHARS = 256
@@ -91,32 +91,27 @@ const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, 
 
 /** What the picture shows otherwise, or not at all, is passed over: calls, snapshots, leases, reservations. */
 const MARKS = {
-  ...passOver(
-    'JudgementRecorded',
-    'SnapshotTaken',
-    'ManifestRegistered',
-    'BudgetReserved',
-    'UsageRecorded',
-    'BudgetReleased',
-  ),
+  ...passOver('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...passOver('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...passOver('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('CompensationInDoubt'),
-  ...eachOf(otherMark, 'RunBranched', 'ChildRunStarted', 'RedactionChanged', 'RunKeyDisclosed', 'ResultNotRecorded'),
+  ...eachOf(markAs('related'), 'RunBranched', 'ChildRunStarted'),
+  ...eachOf(markAs('withheld'), 'RedactionChanged', 'RunKeyDisclosed', 'ResultNotRecorded'),
+  JudgementRecorded: markAs('judged'),
+  ManifestRegistered: ({ header, data }) => ({ ...placeOf(header), kind: 'bounds', lane: '', text: data.agent }),
   ...eachOf(forkMark, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   RunStarted: ({ header, data }) => ({ ...placeOf(header), kind: 'start', lane: '', text: data.name }),
   EnvelopeAccepted: handoffMark,
   EnvelopeRejected: handoffMark,
   RunRewound: rewindMark,
-  ...eachOf(otherMark, 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...eachOf(
-    approvalMark,
-    'ApprovalRequested',
-    'ApprovalGranted',
-    'ApprovalDenied',
-    'ApprovalWithdrawn',
-    'ApprovalExpired',
-  ),
+  WaitStarted: markAs('wait'),
+  WaitEnded: markAs('woken'),
+  SignalReceived: markAs('signal'),
+  SignalPassedOver: markAs('unheard'),
+  ApprovalRequested: approvalMark('approval'),
+  ApprovalGranted: approvalMark('granted'),
+  ApprovalDenied: approvalMark('denied'),
+  ...eachOf(approvalMark('lapsed'), 'ApprovalWithdrawn', 'ApprovalExpired'),
   RequestRefused: ({ header, data }) => ({ ...placeOf(header), kind: 'refused', lane: '', text: data.code }),
   BudgetExceeded: ({ header, data }) => ({
     ...placeOf(header),
@@ -134,17 +129,18 @@ const MARKS = {
     ...placeOf(header),
     ...{ kind: 'failed', lane: '', text: data.error.message.slice(0, TEXT_CHARS) },
   }),
-  RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'other', lane: '', text: `fence ${data.fence}` }),
+  RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'resumed', lane: '', text: `fence ${data.fence}` }),
 } satisfies MakeTable<RecordedEvent, RunStory, Mark>
 
 type OfApproval = Extract<RecordedEvent, { type: `Approval${string}` }>
 
-function approvalMark({ header, data }: OfApproval): Mark {
-  return { ...placeOf(header), kind: 'other', lane: '', text: data.tool }
+function approvalMark(kind: MarkKind) {
+  return ({ header, data }: OfApproval): Mark => ({ ...placeOf(header), kind, lane: '', text: data.tool })
 }
 
-function otherMark({ header }: RecordedEvent): Mark {
-  return { ...placeOf(header), kind: 'other', lane: '' }
+/** Its label says the rest. */
+function markAs(kind: MarkKind) {
+  return ({ header }: RecordedEvent): Mark => ({ ...placeOf(header), kind, lane: '' })
 }
 
 function rewindMark({ header, data }: Extract<RecordedEvent, { type: 'RunRewound' }>, story: RunStory): Mark {

@@ -35,6 +35,20 @@ export type MarkKind =
   | 'join'
   | 'completed'
   | 'failed'
+  | 'approval'
+  | 'granted'
+  | 'denied'
+  | 'lapsed'
+  | 'wait'
+  | 'woken'
+  | 'signal'
+  | 'unheard'
+  | 'judged'
+  | 'bounds'
+  | 'related'
+  | 'resumed'
+  | 'withheld'
+  /** Of a type that this build does not know. */
   | 'other'
 
 /** One event that stands in the picture at a point. */

@@ -1,16 +1,20 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runStream } from '../../../schemas/names.ts'
 import { bucketsOf } from '../../../src/dashboard/picture/buckets.ts'
 import { layoutBudget } from '../../../src/dashboard/picture/budget-strip.ts'
+import { MarkShape } from '../../../src/dashboard/picture/draw-mark.tsx'
 import { BAR_LABEL_PX, BAR_PX, layoutPicture } from '../../../src/dashboard/picture/layout.ts'
 import { packRows } from '../../../src/dashboard/picture/pack-rows.ts'
 import { createScale } from '../../../src/dashboard/picture/scale.ts'
 import { emptyStory, foldStory } from '../../../src/dashboard/story/run-story.ts'
-import type { RunStory } from '../../../src/dashboard/story/story-parts.ts'
+import type { MarkKind, RunStory } from '../../../src/dashboard/story/story-parts.ts'
 import type { Caller } from '../../../src/ledger/ledger.ts'
 import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
+import { ledgerEvent } from '../../../src/ledger/read/parse-record.ts'
 import { FORKED_RUN, REFUSED_RUN, seedDashboard } from '../../support/dashboard-seed.ts'
+import { RUN, storeOfEveryEvent, TENANT } from '../../support/every-event.ts'
 import { testLedger } from '../../support/test-ledger.ts'
 
 const test = suite('dashboard: the picture of a run')
@@ -188,6 +192,31 @@ test('an event type that this build does not know is shown, not lost', () => {
       ['start', 'RunStarted'],
       ['other', 'SomethingNew'],
     ],
+  )
+})
+
+/** What bars and the line of the budget show, and snapshots, which nobody did. */
+const DRAWN_OTHERWISE =
+  /^(ToolCall|Compensation(Succeeded|Failed|InDoubt)|Budget(Reserved|Released)|UsageRecorded|ReservationExpired|SnapshotTaken)/
+
+test('every type of event of a run has a sign of its kind, drawn otherwise than one that this build does not know', async () => {
+  const sealed: LedgerEvent[] = []
+  for await (const page of (await storeOfEveryEvent()).readStream(runStream(TENANT, RUN))) {
+    for (const record of page) sealed.push(ledgerEvent(record))
+  }
+  const kinds = new Map<string, MarkKind>(storyOf(sealed).marks.map(({ type, kind }) => [type, kind]))
+  const shapeOf = (kind: MarkKind) => String(MarkShape({ x: 14, y: 14, mark: { kind } }))
+  for (const type of new Set(sealed.map(({ header }) => header.type))) {
+    if (DRAWN_OTHERWISE.test(type)) continue
+    const kind = kinds.get(type) ?? 'other'
+    assert.is.not(kind, 'other', type)
+    assert.is.not(shapeOf(kind), shapeOf('other'), type)
+  }
+  assert.equal(
+    ['ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'WaitStarted', 'SignalReceived'].map((type) =>
+      kinds.get(type),
+    ),
+    ['approval', 'granted', 'denied', 'wait', 'signal'],
   )
 })
 
