@@ -1,7 +1,7 @@
 # The ledger, on its embedded store unless COUNTERSIGN_STORE names another. Data lives in the volume /data; /keys is for a key file that
 # several ledgers share.
-# Pin what you build on: --build-arg NODE_IMAGE=node:20-bookworm-slim@sha256:... (docker buildx imagetools inspect node:20-bookworm-slim).
-ARG NODE_IMAGE=node:20-bookworm-slim
+# A newer one: --build-arg NODE_IMAGE=node:20-bookworm-slim@sha256:... (docker buildx imagetools inspect node:20-bookworm-slim).
+ARG NODE_IMAGE=node:20.20.2-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0
 
 FROM ${NODE_IMAGE} AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
