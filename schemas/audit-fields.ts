@@ -219,7 +219,7 @@ export const AUDIT_FIELDS = {
       contains: {
         ...byPart(
           'any',
-          'Run, person, agent, tool or model',
+          'Any name',
           'body',
           "with this in the run's id, or in the name of an actor, principal, agent, tool, provider or model",
         ),
