@@ -10,7 +10,7 @@ import { instantOf, isZone } from '../when.ts'
 export interface AuditFilters {
   readonly filter: z.output<typeof EventQueryParams>
   /** As they were typed. */
-  readonly given: Readonly<Record<string, string>>
+  readonly typed: Readonly<Record<string, string>>
   readonly extra: { readonly [N in (typeof EXTRA)[number]]?: string }
   /** The log as it was with so many events. */
   readonly asOf: number | undefined
@@ -21,11 +21,11 @@ export interface AuditFilters {
 /** Only what the query takes; a filter that cannot be read is refused, not passed over. */
 export function filtersOf(name: AuditQueryName, query: Readonly<Record<string, unknown>>, nowMs: number): AuditFilters {
   const { filters }: AuditQueryDefinition = AUDIT_QUERIES[name]
-  const given = Object.fromEntries(filters.flatMap((each) => typedAs(query, each)))
+  const typed = Object.fromEntries(filters.flatMap((each) => typedAs(query, each)))
   const { zone = 'UTC' } = query
   if (typeof zone !== 'string' || !isZone(zone))
     throw new Refused({ code: 'invalid-query', detail: 'zone: give a zone such as UTC, Europe/Berlin or +02:00' })
-  const entries = Object.entries(given).map(([each, text]) =>
+  const entries = Object.entries(typed).map(([each, text]) =>
     // What is no time is refused by the schema, in its own words.
     isTime(each) ? [each, instantOf(text, { nowMs, zone }) ?? text] : [each, text],
   )
@@ -36,9 +36,9 @@ export function filtersOf(name: AuditQueryName, query: Readonly<Record<string, u
     throw new Refused({ code: 'invalid-query', detail: `${issue?.path.join('.')}: ${issue?.message}` })
   }
   const extra = Object.fromEntries(EXTRA.flatMap((each) => typedAs(query, each)))
-  const narrowed = name === 'events' && extra.routine === undefined && Object.keys(given).every(isTime)
+  const narrowed = name === 'events' && extra.routine === undefined && Object.keys(typed).every(isTime)
   const filter = narrowed ? { ...checked.data, types: [...typesThat(({ routine }) => routine !== true)] } : checked.data
-  return { filter, given, extra, narrowed, asOf: asOfIn(extra.asOf) }
+  return { filter, typed, extra, narrowed, asOf: asOfIn(extra.asOf) }
 }
 
 const EXTRA = ['by', 'seed', 'routine', 'zone', 'asOf'] as const

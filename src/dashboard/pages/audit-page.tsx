@@ -65,15 +65,15 @@ export const auditPage = pageRoute({
       throw new Refused({ code: 'not-found', detail: `There is no question ${name}.` })
     const definition: AuditQueryDefinition = AUDIT_QUERIES[name as AuditQueryName]
     const filters = filtersOf(name as AuditQueryName, view.query, view.deps.now())
-    const { given, extra, narrowed } = filters
-    const missing = missingOf(name, definition, { ...given, ...extra })
+    const { typed, extra, narrowed } = filters
+    const missing = missingOf(name, definition, { ...typed, ...extra })
     const page = missing === undefined ? await answered(view, name as AuditQueryName, filters) : undefined
     const nav = name === 'rejections' ? 'refused' : 'audit'
     const body = (
       <AuditBody
         name={name}
         definition={definition}
-        given={{ ...given, ...extra }}
+        typed={{ ...typed, ...extra }}
         page={page}
         missing={missing}
         narrowed={narrowed}
@@ -108,13 +108,13 @@ async function answered(
 interface BodyProps {
   readonly name: string
   readonly definition: AuditQueryDefinition
-  readonly given: Readonly<Record<string, string>>
+  readonly typed: Readonly<Record<string, string>>
   readonly page: AuditPage | undefined
   readonly missing: string | undefined
   readonly narrowed: boolean
 }
 
-function AuditBody({ name, definition, given, page, missing, narrowed }: BodyProps) {
+function AuditBody({ name, definition, typed, page, missing, narrowed }: BodyProps) {
   const next = page && placeText(page)
   return (
     <>
@@ -127,9 +127,9 @@ function AuditBody({ name, definition, given, page, missing, narrowed }: BodyPro
           <p class="muted">{definition.summary.replaceAll('`', '')}</p>
         </div>
       </div>
-      {definition.filters.includes('since') && <PeriodChips path={auditPath(name)} query={given} />}
-      <AuditForm name={name} filters={definition.filters} given={given} items={page?.items ?? []} />
-      {narrowed && <Narrowed to={withQuery(auditPath(name), { ...given, routine: 'true' })} />}
+      {definition.filters.includes('since') && <PeriodChips path={auditPath(name)} query={typed} />}
+      <AuditForm name={name} filters={definition.filters} typed={typed} items={page?.items ?? []} />
+      {narrowed && <Narrowed to={withQuery(auditPath(name), { ...typed, routine: 'true' })} />}
       {missing !== undefined && (
         <div class="empty">
           <p class="empty-title">Say what to look for</p>
@@ -140,13 +140,13 @@ function AuditBody({ name, definition, given, page, missing, narrowed }: BodyPro
       {page !== undefined && (
         <nav class="pager" aria-label="Pages">
           {next !== undefined && (
-            <a href={withQuery(auditPath(name), { ...given, place: next })} rel="next">
+            <a href={withQuery(auditPath(name), { ...typed, place: next })} rel="next">
               More
             </a>
           )}
           <span class="muted">
             As of{' '}
-            <a href={withQuery(auditPath(name), { ...given, asOf: page.asOf.treeSize })}>
+            <a href={withQuery(auditPath(name), { ...typed, asOf: page.asOf.treeSize })}>
               {plural(page.asOf.treeSize, 'event')} of the log
             </a>
             {page.total !== undefined && `; ${count(page.total)} in all`}: the link answers the same for ever.

@@ -10,31 +10,31 @@ import { PeriodFields } from './period-fields.tsx'
 export interface AuditFormProps {
   readonly name: string
   readonly filters: readonly string[]
-  readonly given: Readonly<Record<string, string>>
+  readonly typed: Readonly<Record<string, string>>
   /** Rows of the answer: what they say is suggested. */
   readonly items: readonly JsonObject[]
 }
 
 const SPEND_BY = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
-export function AuditForm({ name, filters, given, items }: AuditFormProps) {
+export function AuditForm({ name, filters, typed, items }: AuditFormProps) {
   return (
     <form method="get" action={auditPath(name)} class="filters audit-filters" aria-label="Filters">
-      {name === 'spend' && <Choice name="by" values={SPEND_BY} value={given.by ?? 'run'} />}
-      {given.routine !== undefined && <input type="hidden" name="routine" value={given.routine} />}
-      {name === 'sample' && <Field name="seed" value={given.seed} />}
-      {shownOf(filters, given).map((name) => {
+      {name === 'spend' && <Choice name="by" values={SPEND_BY} value={typed.by ?? 'run'} />}
+      {typed.routine !== undefined && <input type="hidden" name="routine" value={typed.routine} />}
+      {name === 'sample' && <Field name="seed" value={typed.seed} />}
+      {shownOf(filters, typed).map((name) => {
         const choices = inputOf(name)
         return typeof choices === 'object' ? (
-          <Choice name={name} values={['', ...choices]} value={given[name] ?? ''} />
+          <Choice name={name} values={['', ...choices]} value={typed[name] ?? ''} />
         ) : (
-          <Field name={name} value={given[name]} items={items} />
+          <Field name={name} value={typed[name]} items={items} />
         )
       })}
       {filters.some((name) => inputOf(name) === 'time') && (
-        <PeriodFields since={given.since} until={given.until} zone={given.zone} />
+        <PeriodFields since={typed.since} until={typed.until} zone={typed.zone} />
       )}
-      <Field name="asOf" value={given.asOf} />
+      <Field name="asOf" value={typed.asOf} />
       <button type="submit" class="button">
         Ask
       </button>
@@ -43,9 +43,9 @@ export function AuditForm({ name, filters, given, items }: AuditFormProps) {
 }
 
 /** A name is looked for by a part of it; by the whole of it where a link says so. */
-function shownOf(filters: readonly string[], given: AuditFormProps['given']): readonly string[] {
+function shownOf(filters: readonly string[], typed: AuditFormProps['typed']): readonly string[] {
   const names = filters.filter((name) => inputOf(name) !== 'time')
-  const shown = names.filter((name) => given[name] !== undefined || !names.includes(`${name}${BY_PART}`))
+  const shown = names.filter((name) => typed[name] !== undefined || !names.includes(`${name}${BY_PART}`))
   return [...shown.filter((name) => name === ANY_NAME), ...shown.filter((name) => name !== ANY_NAME)]
 }
 
