@@ -5,7 +5,7 @@ import { recordAt, scanAll } from '../../src/store/eventstoredb/all-reads.ts'
 import { sendAppend } from '../../src/store/eventstoredb/append-sender.ts'
 import { Connection } from '../../src/store/eventstoredb/connection.ts'
 import { LastPosition } from '../../src/store/eventstoredb/last-position.ts'
-import { watchForEvents } from '../../src/store/eventstoredb/live-watch.ts'
+import { WakeWatch, watchRetention } from '../../src/store/eventstoredb/live-watch.ts'
 import { RetentionCheck } from '../../src/store/eventstoredb/retention-check.ts'
 import { readHead, readRange } from '../../src/store/eventstoredb/stream-reads.ts'
 import { Wakeups } from '../../src/store/wakeups.ts'
@@ -48,14 +48,17 @@ const isNoted = (error: unknown): void => {
   if (!(error instanceof RangeError)) throw error
 }
 
-test('(A144) appends, heads, pages, the end and the live watch go to the leader: a follower may lag behind what it acknowledged (STR-26)', async () => {
+test('(A144) appends, heads, pages, the end and both live watches go to the leader: a follower may lag behind what it acknowledged (STR-26)', async () => {
   const { asked, connection } = noting()
   const canonical = (value: unknown): string => JSON.stringify(value)
   const append = { stream: 's', expectedRevision: 0, records: [] }
   await sendAppend({ connection, canonical, onDeleted: () => undefined }, append).catch(isNoted)
   await readHead(connection, 's').catch(isNoted)
   await readRange({ connection, canonical }, 's', { from: 0, to: 1 }).catch(isNoted)
-  await watchForEvents({ connection, wakeups: new Wakeups() }).catch(isNoted)
+  await watchRetention(connection, new RetentionCheck(connection)).catch(isNoted)
+  const wakeWatch = new WakeWatch(connection, new Wakeups())
+  wakeWatch.begin()
+  await wakeWatch.over().catch(isNoted)
   const last = new LastPosition(connection)
   await last.find().catch(isNoted)
   const at = { commit: 1n, prepare: 1n }
@@ -66,6 +69,7 @@ test('(A144) appends, heads, pages, the end and the live watch go to the leader:
     'append',
     'read',
     'read',
+    'subscribe',
     'subscribe',
     'read all',
     'read all',

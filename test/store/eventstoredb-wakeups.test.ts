@@ -49,4 +49,24 @@ test('what wakes tails holds no event, one look for the end serves all of them, 
   assert.ok(sent.backwards <= 4 * EVENTS, `${sent.backwards} events of looks for the end`)
 })
 
+test('where nobody follows a store, the server tells it of no event; whoever comes then is woken, and by the events of others (F240)', async () => {
+  await using node = await startNode()
+  const timings = { pollMs: 3_600_000 }
+  await using store = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson, timings })
+  await using other = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson })
+  for (let event = 0; event < EVENTS; event += 1) await other.append(appendOf(`run-acme.r${event}`, NO_STREAM))
+  assert.is(node.sent.checkpoints, 0)
+
+  for (const name of ['once', 'again']) {
+    const stop = new AbortController()
+    const tail = store.subscribe({}, stop.signal)[Symbol.asyncIterator]()
+    await untilSeen(tail, `run-acme.r${EVENTS - 1}`)
+    const next = untilSeen(tail, `run-acme.${name}`)
+    await other.append(appendOf(`run-acme.${name}`, NO_STREAM))
+    await next
+    stop.abort()
+    await tail.return?.()
+  }
+})
+
 test.run()

@@ -71,7 +71,7 @@ export class EventStoreNode implements AsyncDisposable {
     this.log = cluster?.log ?? new EventLog()
     this.projections = new ProjectionEngine(this.log)
     const calls = { cut: () => this.cut(), port: () => this.#port, ...(cluster !== undefined && { cluster }) }
-    const sent = { backwards: 0, forwards: 0, subscription: 0 }
+    const sent = { backwards: 0, forwards: 0, subscription: 0, checkpoints: 0 }
     const parts: NodeParts = { log: this.log, faults: this.faults, appends: 0, reads: 0, sent, ...calls }
     this.#parts = parts
     this.#grpc.addService(StreamsService, {
@@ -111,7 +111,7 @@ export class EventStoreNode implements AsyncDisposable {
     return this.#parts.reads
   }
 
-  /** Events with their bodies that have gone out. */
+  /** Events with their bodies that have gone out, and checkpoints of subscriptions. */
   get sent(): Readonly<NodeParts['sent']> {
     return this.#parts.sent
   }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ErrorType } from '@eventstore/db-client'
+import { onAbort } from '../../resources/linked-signal.ts'
 import { checkAppend } from '../check-append.ts'
 import {
   type Append,
@@ -30,7 +31,7 @@ import { Connection } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
 import { LastPosition } from './last-position.ts'
-import { watchForEvents } from './live-watch.ts'
+import { WakeWatch, watchRetention } from './live-watch.ts'
 import { RecentPages } from './recent-pages.ts'
 import { RetentionCheck, refuseForgetting } from './retention-check.ts'
 import { refuseOldServer } from './server-version.ts'
@@ -138,6 +139,7 @@ export class EventStoreDbStore implements EventStore {
   readonly #recent = new RecentPages()
   readonly #wakeups = new Wakeups()
   readonly #retention: RetentionCheck | undefined
+  readonly #wakeWatch: WakeWatch
   #watching: Promise<void> | undefined
 
   constructor(connection: Connection, { url, canonical, limits = LIMITS, retention }: StoreParts) {
@@ -151,7 +153,8 @@ export class EventStoreDbStore implements EventStore {
     const onDeleted = (stream: string, loss: 'deleted' | 'gone'): void => retention?.met(stream, loss)
     this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical, onDeleted }, append), limits)
     retention?.tell()
-    if (retention !== undefined) this.#watch()
+    this.#wakeWatch = new WakeWatch(connection, this.#wakeups)
+    if (retention !== undefined) this.#watching = watchRetention(connection, retention)
   }
 
   get waitingBytes(): number {
@@ -205,19 +208,23 @@ export class EventStoreDbStore implements EventStore {
     return undefined
   }
 
-  subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
-    this.#watch()
+  async *subscribe(
+    options: Omit<ReadAllOptions, 'until'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ReadRecord[] | 'caught-up', void> {
     const parts = {
       scan: (from: ReadAllOptions) => scanAll(this.#deps, { ...from, isWoken: true, isShared: true }),
       wakeups: this.#wakeups,
       whenBack: (ended: AbortSignal) => this.#connection.whenReady(HOUR_MS, ended),
     }
-    return followThroughOutages(parts, options, signal)
-  }
-
-  #watch(): void {
-    const parts = { connection: this.#connection, wakeups: this.#wakeups, retention: this.#retention }
-    this.#watching ??= watchForEvents(parts)
+    const over = this.#wakeWatch.begin()
+    const stopListening = signal.aborted ? undefined : onAbort(signal, over)
+    try {
+      yield* followThroughOutages(parts, options, signal)
+    } finally {
+      stopListening?.()
+      over()
+    }
   }
 
   status(): StoreStatus {
@@ -234,6 +241,7 @@ export class EventStoreDbStore implements EventStore {
     await this.#lanes.idle()
     this.#connection.close()
     await this.#watching
+    await this.#wakeWatch.over()
     await this.#connection.shared.release()
   }
 

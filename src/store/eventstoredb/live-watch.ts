@@ -1,11 +1,12 @@
 /**
- * @module Tells sleeping subscribers that there is more, and hears when somebody lets the server forget streams. One subscription that lets
- * nothing but the server's records about streams through: of everything else the server says where it is, without a body. The client's
- * subscriptions end at the first trouble and say so once, or not at all where their client was replaced: so this one is rebuilt each
- * time, and looks back when it stands, since it saw nothing meanwhile.
+ * @module What the store hears of the server without a question. One subscription, for as long as the store is open, lets the server's records about
+ * streams through: somebody lets it forget. Another, only while somebody follows the store, tells of every event where it is, without a body, and so
+ * wakes those who sleep. The client's subscriptions end at the first trouble and say so once, or not at all where their client was replaced: each is
+ * rebuilt then, and looks back when it stands, since it saw nothing meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AllStreamResolvedEvent, END, eventTypeFilter } from '@eventstore/db-client'
+import { onAbort } from '../../resources/linked-signal.ts'
 import type { Wakeups } from '../wakeups.ts'
 import type { Connection } from './connection.ts'
 import { cancel } from './drain.ts'
@@ -13,46 +14,115 @@ import { RETENTION_PREFIXES, type RetentionCheck } from './retention-check.ts'
 
 const AGAIN_MS = 100
 const HOUR_MS = 3_600_000
+/** Events that the server looks at, of which none concerns a stream, before it says how far it is. */
+const QUIET_WINDOW = 10_000
 
-export interface WatchParts {
-  readonly connection: Connection
-  readonly wakeups: Wakeups
-  /** Absent: nobody asks what the server may forget. */
-  readonly retention?: RetentionCheck | undefined
-}
-
-/** Watches until the store closes. Never rejects. */
-export async function watchForEvents(parts: WatchParts): Promise<void> {
-  const { connection, wakeups } = parts
-  const poll = setInterval(() => wakeups.sleepers > 0 && wakeups.notify(), connection.timings.pollMs).unref()
-  while (!connection.closing.aborted) {
-    if (await connection.whenReady(HOUR_MS)) await watchOnce(parts)
-    await pause(connection.closing)
+/** Hears when somebody lets the server forget streams, until the store closes. Never rejects. */
+export async function watchRetention(connection: Connection, retention: RetentionCheck): Promise<void> {
+  const onEvent = (event: AllStreamResolvedEvent['event']): void => {
+    if (event === undefined) return
+    retention.take(event)
+    retention.tell()
   }
-  clearInterval(poll)
+  const onStanding = async (): Promise<void> => {
+    await retention.look()
+    retention.tell()
+  }
+  const hear = { searchWindow: QUIET_WINDOW, onEvent, onStanding, onCheckpoint: () => undefined }
+  await watch(connection, connection.closing, hear)
 }
 
-/** Ends at once when the store closes: whoever closes it waits for this, in a process that nothing else may hold. */
-async function pause(closing: AbortSignal): Promise<void> {
-  if (closing.aborted) return
-  await sleep(AGAIN_MS * (0.5 + Math.random()), undefined, { signal: closing, ref: false }).catch(() => undefined)
+/** Wakes those who follow the store: at each event, whoever wrote it, for as long as there is anybody. */
+export class WakeWatch {
+  readonly #connection: Connection
+  readonly #wakeups: Wakeups
+  #followers = 0
+  #stop: AbortController | undefined
+  #watching: Promise<void> = Promise.resolve()
+
+  constructor(connection: Connection, wakeups: Wakeups) {
+    this.#connection = connection
+    this.#wakeups = wakeups
+  }
+
+  /** From now on; until what is returned is called. */
+  begin(): () => void {
+    this.#followers += 1
+    if (this.#stop === undefined) this.#start()
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#followers -= 1
+      if (this.#followers > 0) return
+      this.#stop?.abort()
+      this.#stop = undefined
+    }
+  }
+
+  /** Resolves when nothing is watched any more: once the store closes. */
+  async over(): Promise<void> {
+    await this.#watching
+  }
+
+  #start(): void {
+    const stop = new AbortController()
+    this.#stop = stop
+    const { closing } = this.#connection
+    const leave = closing.aborted ? undefined : onAbort(closing, () => stop.abort())
+    if (leave === undefined) stop.abort()
+    const watching = this.#watch(stop.signal).finally(leave)
+    this.#watching = Promise.all([this.#watching, watching]).then(() => undefined)
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const [connection, wakeups] = [this.#connection, this.#wakeups]
+    const wake = (): void => wakeups.notify()
+    const poll = setInterval(() => wakeups.sleepers > 0 && wake(), connection.timings.pollMs).unref()
+    const onStanding = async (): Promise<void> => wake()
+    const hear = { searchWindow: 1, onEvent: wake, onStanding, onCheckpoint: wake }
+    await watch(connection, signal, hear).finally(() => clearInterval(poll))
+  }
 }
 
-function watchOnce({ connection, wakeups, retention }: WatchParts): Promise<void> {
+interface Hear {
+  /** Events that the server looks at before it says how far it is. */
+  readonly searchWindow: number
+  readonly onEvent: (event: AllStreamResolvedEvent['event']) => void
+  readonly onCheckpoint: () => void
+  /** Called when a subscription stands. Where it rejects, another one is begun. */
+  readonly onStanding: () => Promise<void>
+}
+
+/** Until the signal, which aborts when the store closes at the latest. Never rejects. */
+async function watch(connection: Connection, signal: AbortSignal, hear: Hear): Promise<void> {
+  while (!signal.aborted) {
+    if (await connection.whenReady(HOUR_MS, signal)) await watchOnce(connection, signal, hear)
+    await pause(signal)
+  }
+}
+
+/** Ends at once when the watch is over: whoever closes the store waits for this, in a process that nothing else may hold. */
+async function pause(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await sleep(AGAIN_MS * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined)
+}
+
+function watchOnce(connection: Connection, signal: AbortSignal, hear: Hear): Promise<void> {
   return new Promise((resolve) => {
-    const { shared, closing } = connection
+    const { shared } = connection
     const stream = shared.current.subscribeToAll({
       fromPosition: END,
       requiresLeader: true,
       filter: eventTypeFilter({
         prefixes: [...RETENTION_PREFIXES],
-        maxSearchWindow: 1,
+        maxSearchWindow: hear.searchWindow,
         checkpointInterval: 1,
-        checkpointReached: () => wakeups.notify(),
+        checkpointReached: hear.onCheckpoint,
       }),
     })
     const end = (): void => {
-      closing.removeEventListener('abort', end)
+      signal.removeEventListener('abort', end)
       stopReplaced()
       stopStatus()
       cancel(stream)
@@ -60,24 +130,12 @@ function watchOnce({ connection, wakeups, retention }: WatchParts): Promise<void
     }
     const stopReplaced = shared.onReplaced(end)
     const stopStatus = connection.onStatus(({ state }) => state !== 'ready' && end())
-    closing.addEventListener('abort', end)
+    signal.addEventListener('abort', end)
     stream.on('error', end)
     stream.once('end', end)
     stream.on('confirmation', () => {
-      wakeups.notify()
-      if (retention !== undefined) lookBack(retention).catch(end)
+      hear.onStanding().catch(end)
     })
-    stream.on('data', ({ event }: AllStreamResolvedEvent) => {
-      wakeups.notify()
-      if (event === undefined || retention === undefined) return
-      retention.take(event)
-      retention.tell()
-    })
+    stream.on('data', ({ event }: AllStreamResolvedEvent) => hear.onEvent(event))
   })
-}
-
-/** What was set while nobody watched. Where that cannot be read this watch is over, and the next one looks back. */
-async function lookBack(retention: RetentionCheck): Promise<void> {
-  await retention.look()
-  retention.tell()
 }

@@ -15,6 +15,6 @@ export interface NodeParts {
   appends: number
   /** How many reads and subscriptions. */
   reads: number
-  /** Events with their bodies that reads backwards, reads forwards and subscriptions were sent. */
-  readonly sent: { backwards: number; forwards: number; subscription: number }
+  /** Events with their bodies that reads backwards, reads forwards and subscriptions were sent; and words of how far a subscription has looked. */
+  readonly sent: { backwards: number; forwards: number; subscription: number; checkpoints: number }
 }

@@ -175,6 +175,7 @@ async function subscription(parts: NodeParts, call: ReadCall, options: ReadReq.O
       parts.sent.subscription += 1
     } else if (filter.checkpointEvery > 0 && looked % filter.checkpointEvery === 0) {
       if (!(await send(call, checkpointMessage(event.position)))) return
+      parts.sent.checkpoints += 1
     }
   }
 }
