@@ -64,4 +64,6 @@ export interface AppendRecord extends StoredRecord {
   readonly type: string
   /** Idempotency id of the request whose first event this is: unique over the whole history of the stream. */
   readonly requestId?: string
+  /** What the header says beside id and type, where whoever made the record printed header and data as JSON: a store need not parse them to know that. */
+  readonly printed?: { readonly causation: string | undefined }
 }

@@ -78,11 +78,11 @@ function sealEvent(draft: EventDraft, context: SealContext, earlier: readonly Se
   const header = sealedText(parts, mac)
   checkSize(header)
 
-  const { id, type, request } = unsealed
-  const record = { header, salt, data, id, type }
+  const { id, type, request, causation } = unsealed
+  const record = { header, salt, data, id, type, printed: { causation } }
   return {
     header: Object.assign(unsealed, { mac }),
-    record: request === undefined ? record : { header, salt, data, id, type, requestId: request.id },
+    record: request === undefined ? record : { ...record, requestId: request.id },
     digest: recordDigest(header),
     data: draft.data,
   }

@@ -61,8 +61,8 @@ function loggedEvents(records: readonly ReadRecord[]): readonly LoggedEvent[] {
       revision: BigInt(revision),
       type: header.type,
       contentType: 'application/json',
-      data: event.data,
-      metadata: event.metadata,
+      data: Buffer.from(event.data),
+      metadata: Buffer.from(event.metadata),
       position: BigInt(revision),
       createdMs: 0,
     }

@@ -26,30 +26,38 @@ export function toEvents({ stream, records }: Append): ServerEvent[] {
   const events = records.map((record) => eventOf(record, correlation))
   refuseTooLarge(events)
   const escaped = events.map(escapedEvent)
+  if (escaped.every((event, index) => event === events[index])) return events
   // Where it would not fit any more, the run is left unfolded on the server.
   return bytesOf(escaped) > SERVER_APPEND_BYTES ? events : escaped
 }
 
 function eventOf(record: AppendRecord, correlation: string | undefined): ServerEvent {
-  const { id, type, data } = record
+  const { id, type, data, printed } = record
   if (!UUID_PATTERN.test(id)) throw new RangeError(`the id ${JSON.stringify(id)} is no UUID`)
   if (type === '' || type.startsWith('$')) throw new RangeError('an event needs a type of its own')
-  parse(data, 'data')
-  return { id, type, data: Buffer.from(data), metadata: Buffer.from(metadataText(record, correlation)) }
+  if (printed === undefined) parse(data, 'data')
+  return { id, type, data, metadata: metadataText(record, correlation) }
 }
 
 function refuseTooLarge(events: readonly ServerEvent[]): void {
+  // A UTF-16 unit takes at most three bytes of UTF-8: most appends need no counting.
+  if (events.reduce((sum, each) => sum + 3 * unitsOf(each), 0) <= SERVER_APPEND_BYTES) return
   const bytes = bytesOf(events)
   if (bytes <= SERVER_APPEND_BYTES) return
   throw new RangeError(`the append has ${bytes} bytes on the server, which takes ${SERVER_APPEND_BYTES}`)
 }
 
 function bytesOf(events: readonly ServerEvent[]): number {
-  return events.reduce((sum, { type, data, metadata }) => sum + metadata.length + data.length + 2 * type.length, 0)
+  const size = ({ type, data, metadata }: ServerEvent): number =>
+    Buffer.byteLength(metadata) + Buffer.byteLength(data) + 2 * type.length
+  return events.reduce((sum, event) => sum + size(event), 0)
 }
 
-/** Line separators of Unicode, U+2028 and U+2029: JSON, and no line end there, but the server's projections do not read a string that holds one. */
-const LINE_SEPARATOR_START = Buffer.from([0xe2, 0x80])
+function unitsOf({ type, data, metadata }: ServerEvent): number {
+  return type.length + data.length + metadata.length
+}
+
+/** Line separators of Unicode: JSON, and no line end there, but the server's projections do not read a string that holds one. */
 const LINE_SEPARATORS = /[\u2028\u2029]/g
 
 /** The same JSON. */
@@ -58,23 +66,26 @@ function escapedEvent(event: ServerEvent): ServerEvent {
   return data === event.data && metadata === event.metadata ? event : { ...event, data, metadata }
 }
 
-function escapeSeparators(json: Buffer): Buffer {
-  if (!json.includes(LINE_SEPARATOR_START)) return json
-  return Buffer.from(json.toString().replace(LINE_SEPARATORS, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029')))
+function escapeSeparators(json: string): string {
+  return json.replace(LINE_SEPARATORS, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029'))
 }
 
 /** The header's text stands in it as it was signed. */
 function metadataText(record: AppendRecord, correlation: string | undefined): string {
-  const header = parse(record.header, 'header')
+  const { header, salt, requestId } = record
+  const { causation } = record.printed ?? { causation: causationOf(header) }
+  let text = '{'
+  if (correlation !== undefined) text += `"$correlationId":${JSON.stringify(correlation)},`
+  if (causation !== undefined) text += `"$causationId":${JSON.stringify(causation)},`
+  text += `"header":${header},"salt":"${Buffer.from(salt.buffer, salt.byteOffset, salt.byteLength).toString('base64url')}"`
+  if (requestId !== undefined) text += `,"requestId":${JSON.stringify(requestId)}`
+  return `${text}}`
+}
+
+function causationOf(text: string): string | undefined {
+  const header = parse(text, 'header')
   const causation = isJsonObject(header) ? header.causation : undefined
-  const parts = [
-    ...(correlation === undefined ? [] : [`"$correlationId":${JSON.stringify(correlation)}`]),
-    ...(typeof causation === 'string' ? [`"$causationId":${JSON.stringify(causation)}`] : []),
-    `"header":${record.header}`,
-    `"salt":"${Buffer.from(record.salt).toString('base64url')}"`,
-    ...(record.requestId === undefined ? [] : [`"requestId":${JSON.stringify(record.requestId)}`]),
-  ]
-  return `{${parts.join(',')}}`
+  return typeof causation === 'string' ? causation : undefined
 }
 
 function parse(text: string, what: string): Json {

@@ -2,7 +2,7 @@ import sharedPb from '@eventstore/db-client/generated/shared_pb.js'
 import streamsPb from '@eventstore/db-client/generated/streams_pb.js'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { appendMessage, correlationKey, readAppendAnswer } from '../../../src/store/eventstoredb/wire/append-message.ts'
+import { appendMessage, readAppendAnswer } from '../../../src/store/eventstoredb/wire/append-message.ts'
 import { MessageReader, ProtobufError } from '../../../src/store/eventstoredb/wire/protobuf.ts'
 
 const test = suite('the messages of appends to EventStoreDB')
@@ -13,8 +13,8 @@ test('the client’s own definitions read of an append what was written, whateve
     const events = ['first', 'second'].map((name) => ({
       id: ID,
       type: `Type${name}`,
-      data: Buffer.from(JSON.stringify({ name, text: 'é'.repeat(bytes / 2) })),
-      metadata: Buffer.from(JSON.stringify({ header: 'x'.repeat(bytes) })),
+      data: JSON.stringify({ name, text: 'é'.repeat(bytes / 2) }),
+      metadata: JSON.stringify({ header: 'x'.repeat(bytes) }),
     }))
     const message = { correlation: ID, stream: 'run-acme.ü', deadlineMs: 1_790_000_000_001, events }
     for (const expectedRevision of [undefined, 0, 127, 128, 2 ** 40]) {
@@ -30,8 +30,8 @@ test('the client’s own definitions read of an append what was written, whateve
       const found = read.getProposedMessagesList().map((event) => ({
         id: event.getId()?.getString(),
         type: event.getMetadataMap().get('type'),
-        data: Buffer.from(event.getData_asU8()),
-        metadata: Buffer.from(event.getCustomMetadata_asU8()),
+        data: Buffer.from(event.getData_asU8()).toString(),
+        metadata: Buffer.from(event.getCustomMetadata_asU8()).toString(),
       }))
       assert.equal(found, events)
       for (const event of read.getProposedMessagesList())
@@ -41,16 +41,24 @@ test('the client’s own definitions read of an append what was written, whateve
 })
 
 /** As a server writes an answer. */
-function answer({ isStructured, position = '0' }: { readonly isStructured: boolean; readonly position?: string }) {
+function answer({
+  isStructured,
+  uuid = ID,
+  position = '0',
+}: {
+  readonly isStructured: boolean
+  readonly uuid?: string
+  readonly position?: string
+}) {
   const id = new sharedPb.UUID()
   if (isStructured) {
     const half = (digits: string): string => BigInt.asIntN(64, BigInt(`0x${digits}`)).toString()
-    const key = correlationKey(ID)
+    const key = uuid.replaceAll('-', '')
     const structured = new sharedPb.UUID.Structured()
     structured.setMostSignificantBits(half(key.slice(0, 16)))
     structured.setLeastSignificantBits(half(key.slice(16)))
     id.setStructured(structured)
-  } else id.setString(ID)
+  } else id.setString(uuid)
   const at = new sharedPb.AllStreamPosition()
   at.setCommitPosition(position)
   at.setPreparePosition(position)
@@ -63,11 +71,25 @@ function answer({ isStructured, position = '0' }: { readonly isStructured: boole
   return Buffer.from(answer.serializeBinary())
 }
 
+test('an answer is known by the number at the end of its UUID, whatever stands before it', () => {
+  for (const isStructured of [true, false]) {
+    for (const [digits, number] of [
+      ['000000000001', 1],
+      ['0000ffffffff', 2 ** 32 - 1],
+      ['ffffffffffff', 2 ** 48 - 1],
+    ] as const) {
+      for (const before of ['00000000-0000-0000-0000-', 'ffffffff-ffff-ffff-ffff-', 'f1900000-0000-7000-8000-']) {
+        assert.is(readAppendAnswer(answer({ isStructured, uuid: before + digits })).correlation, number)
+      }
+    }
+  }
+})
+
 test('an answer is known by its UUID in both of the forms that servers write, and its position is exact up to 64 bits', () => {
   for (const isStructured of [true, false]) {
     for (const position of [0n, 127n, 2n ** 49n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n]) {
       const read = readAppendAnswer(answer({ isStructured, position: String(position) }))
-      assert.is(read.correlation, correlationKey(ID))
+      assert.is(read.correlation, 0xa)
       assert.equal(read.success, { revision: 300, position: { commit: position, prepare: position } })
     }
   }

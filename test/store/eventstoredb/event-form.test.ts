@@ -2,9 +2,11 @@ import { EventStoreDBClient, type RecordedEvent } from '@eventstore/db-client'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { canonicalJson } from '../../../src/signing/canonical-json.ts'
+import { sealEvents } from '../../../src/signing/seal.ts'
 import { NO_STREAM } from '../../../src/store/event-store.ts'
 import { differingCopies, toEvents, toRecord } from '../../../src/store/eventstoredb/event-form.ts'
 import { appendOverCall } from '../../../src/store/eventstoredb/wire/append-calls.ts'
+import { sealContext, testRing } from '../../signing/fixtures.ts'
 import { startNode } from '../../support/eventstoredb-node.ts'
 import { record } from '../../support/records.ts'
 
@@ -20,8 +22,8 @@ function sealed(data: string): ReturnType<typeof record> {
 
 /** What comes back of what was sent: the client parses data and metadata. */
 function recorded(event: ReturnType<typeof toEvents>[number]): RecordedEvent {
-  const metadata = JSON.parse(event.metadata.toString('utf8'))
-  const data = JSON.parse(event.data.toString('utf8'))
+  const metadata = JSON.parse(event.metadata)
+  const data = JSON.parse(event.data)
   const place = {
     streamId: STREAM,
     revision: 0n,
@@ -116,6 +118,22 @@ test('events of others come out as records that no check lets pass, and never as
   }
 })
 
+test('of a record that says that it was printed as JSON the same is sent as of one that is parsed first (STR-25)', () => {
+  const drafts = ['EnvelopeAccepted', 'SnapshotTaken'].map((type) => ({
+    type,
+    data: { text: 'é "{}" \\', 2: 1, 10: null },
+  }))
+  const request = { id: CAUSE, mac: 'x'.repeat(43) }
+  for (const more of [{}, { request }]) {
+    const records = sealEvents(drafts, sealContext(testRing(), more)).map(({ record }) => record)
+    assert.ok(records.every(({ printed }) => printed !== undefined))
+    const parsed = records.map(({ printed: _, ...record }) => record)
+    const sent = toEvents({ stream: STREAM, expectedRevision: NO_STREAM, records })
+    assert.equal(sent, toEvents({ stream: STREAM, expectedRevision: NO_STREAM, records: parsed }))
+    assert.ok(sent[1]?.metadata.includes('$causationId'))
+  }
+})
+
 test('line separators of Unicode are sent escaped, also when sent again, and everything else as the bytes that were signed (F128)', async () => {
   await using node = await startNode()
   const data = canonicalJson({ 10: 'x', 9: 'y', text: 'one\u2028two\u2029three' })
@@ -143,7 +161,7 @@ test('line separators of Unicode are sent escaped, also when sent again, and eve
 test('an append that escaping would make too large goes as it is', () => {
   const data = canonicalJson({ text: '\u2028'.repeat(300_000) })
   const [event] = toEvents({ stream: STREAM, expectedRevision: NO_STREAM, records: [sealed(data)] })
-  assert.is(event?.data.toString('utf8'), data)
+  assert.is(event?.data, data)
 })
 
 test.run()

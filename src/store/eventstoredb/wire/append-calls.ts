@@ -9,13 +9,7 @@ import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendT
 import { convertToCommandError } from '@eventstore/db-client/dist/utils/CommandError.js'
 import streamsPb from '@eventstore/db-client/generated/streams_pb.js'
 import { CallEndedError } from '../client-errors.ts'
-import {
-  type AppendAnswer,
-  type AppendMessage,
-  appendMessage,
-  correlationKey,
-  readAppendAnswer,
-} from './append-message.ts'
+import { type AppendAnswer, type AppendMessage, appendMessage, readAppendAnswer } from './append-message.ts'
 import { type ByteCalls, type CallArguments, openCall } from './client-inside.ts'
 
 const METHOD = '/event_store.client.streams.Streams/BatchAppend'
@@ -31,7 +25,7 @@ interface Pending {
 
 const calls = new WeakMap<ByteCalls, Duplex | Promise<Duplex>>()
 /** What waits for an answer of each call that goes on, by correlation. */
-const waiting = new WeakMap<Duplex, Map<string, Pending>>()
+const waiting = new WeakMap<Duplex, Map<number, Pending>>()
 
 /** Rejects with the client's own errors, the server's refusals among them, and with what ended the call before the answer came. */
 export async function appendOverCall(
@@ -41,17 +35,18 @@ export async function appendOverCall(
   const call = await openCall(client, { name: 'appendToStream', create: openAppends, cache: calls })
   const pending = waiting.get(call)
   if (pending === undefined) throw new CallEndedError()
-  const correlation = newCorrelation()
-  const message = appendMessage({ ...append, correlation })
+  count += 1
+  const number = count
+  const message = appendMessage({ ...append, correlation: PREFIX + number.toString(HEX).padStart(COUNTER_DIGITS, '0') })
   return await new Promise((resolve, reject) => {
-    pending.set(correlationKey(correlation), { stream: append.stream, resolve, reject })
+    pending.set(number, { stream: append.stream, resolve, reject })
     // The ledger bounds what waits.
     call.write(message)
   })
 }
 
 function openAppends(byteCalls: ByteCalls, more: CallArguments): Duplex {
-  const pending = new Map<string, Pending>()
+  const pending = new Map<number, Pending>()
   const call = byteCalls.makeBidiStreamRequest(METHOD, asItIs, asItIs, ...more)
   waiting.set(call, pending)
   const end = (error: unknown): void => {
@@ -70,7 +65,7 @@ function asItIs(bytes: Buffer): Buffer {
 }
 
 /** An answer to what nobody waits for any more is passed over: a server may say twice that a request is bad. */
-function take(bytes: Buffer, pending: Map<string, Pending>): void {
+function take(bytes: Buffer, pending: Map<number, Pending>): void {
   const { correlation, success } = readAppendAnswer(bytes)
   const asked = pending.get(correlation)
   if (asked === undefined) return
@@ -88,15 +83,11 @@ function refusal(bytes: Buffer, stream: string): unknown {
   }
 }
 
-const PREFIX_DIGITS = 20
+const PREFIX_BYTES = 10
 const COUNTER_DIGITS = 12
 const HEX = 16
-const prefix = randomBytes(PREFIX_DIGITS / 2).toString('hex')
+/** Of all UUIDs of this process: a random part, behind which comes the number of the append. */
+const PREFIX = randomBytes(PREFIX_BYTES)
+  .toString('hex')
+  .replace(/^(.{8})(.{4})(.{4})(.{4})$/, '$1-$2-$3-$4-')
 let count = 0
-
-/** A UUID of this process's own: a random part for all, and a number. */
-function newCorrelation(): string {
-  count += 1
-  const digits = prefix + count.toString(HEX).padStart(COUNTER_DIGITS, '0')
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-}

@@ -2,18 +2,18 @@
  * @module BatchAppend of EventStoreDB's `streams.proto`: the message of an append, and that of its answer. Data and metadata go as the very bytes
  * that were signed: the client would parse them, and print them in another order.
  */
-import { lengthField, lengthHead, MessageReader, varintField } from './protobuf.ts'
+import { fieldBytes, MessageReader, MessageWriter, varintBytes } from './protobuf.ts'
 
-/** An event as the server takes it; `data` and `metadata` are JSON. */
+/** An event as the server takes it; `id` is a UUID, `data` and `metadata` are JSON. */
 export interface ServerEvent {
   readonly id: string
   readonly type: string
-  readonly data: Buffer
-  readonly metadata: Buffer
+  readonly data: string
+  readonly metadata: string
 }
 
 export interface AppendMessage {
-  /** A UUID that comes back with the answer. */
+  /** A UUID of which the last 48 bits, a number, come back with the answer. */
   readonly correlation: string
   readonly stream: string
   /** `undefined`: the stream must not exist. */
@@ -28,7 +28,7 @@ const REQUEST = { correlation: 1, options: 2, event: 3, isFinal: 4 } as const
 const OPTIONS = { stream: 1, revision: 2, noStream: 3, deadline: 6 } as const
 const EVENT = { id: 1, metadata: 2, customMetadata: 3, data: 4 } as const
 const UUID = { structured: 1, text: 2 } as const
-const STRUCTURED = { mostSignificant: 1, leastSignificant: 2 } as const
+const STRUCTURED = { leastSignificant: 2 } as const
 const MAP = { key: 1, value: 2 } as const
 const STREAM_NAME = 3
 const TIMESTAMP_SECONDS = 1
@@ -37,51 +37,75 @@ const SUCCESS = { revision: 1, position: 3 } as const
 const POSITION = { commit: 1, prepare: 2 } as const
 
 const MS_PER_SECOND = 1_000
-const NOTHING = Buffer.alloc(0)
+const UUID_CHARS = 36
+const UUID_BYTES = fieldBytes(UUID_CHARS)
 const IS_JSON = mapEntry('content-type', 'application/json')
-const IS_FINAL = varintField(REQUEST.isFinal, 1)
+const IS_FINAL = new MessageWriter(2).number(REQUEST.isFinal, 1).done()
 
 function mapEntry(key: string, value: string): Buffer {
-  return lengthField(EVENT.metadata, Buffer.concat([lengthField(MAP.key, key), lengthField(MAP.value, value)]))
+  const bytes = fieldBytes(key.length) + fieldBytes(value.length)
+  return new MessageWriter(fieldBytes(bytes))
+    .head(EVENT.metadata, bytes)
+    .text(MAP.key, key)
+    .text(MAP.value, value)
+    .done()
 }
 
 export function appendMessage(append: AppendMessage): Buffer {
-  const parts = [
-    lengthField(REQUEST.correlation, lengthField(UUID.text, append.correlation)),
-    lengthField(REQUEST.options, optionsOf(append)),
-  ]
-  for (const event of append.events) pushEvent(parts, event)
-  parts.push(IS_FINAL)
-  return Buffer.concat(parts)
+  const options = optionsOf(append)
+  const sizes = append.events.map(sizesOf)
+  const eventBytes = sizes.reduce((sum, { event }) => sum + fieldBytes(event), 0)
+  const bytes = fieldBytes(UUID_BYTES) + fieldBytes(options.length) + eventBytes + IS_FINAL.length
+  const writer = new MessageWriter(bytes)
+  writer.head(REQUEST.correlation, UUID_BYTES).text(UUID.text, append.correlation, UUID_CHARS)
+  writer.head(REQUEST.options, options.length).fields(options)
+  for (const [index, event] of append.events.entries()) writeEvent(writer, event, sizes[index] as EventSizes)
+  return writer.fields(IS_FINAL).done()
 }
 
 function optionsOf({ stream, expectedRevision, deadlineMs }: AppendMessage): Buffer {
-  const deadline = varintField(TIMESTAMP_SECONDS, Math.ceil(deadlineMs / MS_PER_SECOND))
-  return Buffer.concat([
-    lengthField(OPTIONS.stream, lengthField(STREAM_NAME, stream)),
-    expectedRevision === undefined
-      ? lengthField(OPTIONS.noStream, NOTHING)
-      : varintField(OPTIONS.revision, expectedRevision),
-    lengthField(OPTIONS.deadline, deadline),
-  ])
+  const nameBytes = Buffer.byteLength(stream)
+  const seconds = Math.ceil(deadlineMs / MS_PER_SECOND)
+  const revisionBytes = expectedRevision === undefined ? fieldBytes(0) : 1 + varintBytes(expectedRevision)
+  const deadlineBytes = 1 + varintBytes(seconds)
+  const writer = new MessageWriter(fieldBytes(fieldBytes(nameBytes)) + revisionBytes + fieldBytes(deadlineBytes))
+  writer.head(OPTIONS.stream, fieldBytes(nameBytes)).text(STREAM_NAME, stream, nameBytes)
+  if (expectedRevision === undefined) writer.head(OPTIONS.noStream, 0)
+  else writer.number(OPTIONS.revision, expectedRevision)
+  return writer.head(OPTIONS.deadline, deadlineBytes).number(TIMESTAMP_SECONDS, seconds).done()
 }
 
-/** In parts, so that bodies are copied once. */
-function pushEvent(parts: Buffer[], { id, type, data, metadata }: ServerEvent): void {
-  const head = Buffer.concat([
-    lengthField(EVENT.id, lengthField(UUID.text, id)),
-    mapEntry('type', type),
-    IS_JSON,
-    lengthHead(EVENT.customMetadata, metadata.length),
-  ])
-  const dataHead = lengthHead(EVENT.data, data.length)
-  const bytes = head.length + metadata.length + dataHead.length + data.length
-  parts.push(lengthHead(REQUEST.event, bytes), head, metadata, dataHead, data)
+/** Of an event's fields, and of all of it. */
+interface EventSizes {
+  readonly type: number
+  readonly metadata: number
+  readonly data: number
+  readonly event: number
+}
+
+const TYPE_KEY = 'type'
+
+function sizesOf({ type, metadata, data }: ServerEvent): EventSizes {
+  const sizes = {
+    type: fieldBytes(TYPE_KEY.length) + fieldBytes(Buffer.byteLength(type)),
+    metadata: Buffer.byteLength(metadata),
+    data: Buffer.byteLength(data),
+  }
+  const fields = fieldBytes(sizes.type) + IS_JSON.length + fieldBytes(sizes.metadata) + fieldBytes(sizes.data)
+  return { ...sizes, event: fieldBytes(UUID_BYTES) + fields }
+}
+
+/** Bodies are copied once. */
+function writeEvent(writer: MessageWriter, { id, type, metadata, data }: ServerEvent, sizes: EventSizes): void {
+  writer.head(REQUEST.event, sizes.event)
+  writer.head(EVENT.id, UUID_BYTES).text(UUID.text, id, UUID_CHARS)
+  writer.head(EVENT.metadata, sizes.type).text(MAP.key, TYPE_KEY).text(MAP.value, type).fields(IS_JSON)
+  writer.text(EVENT.customMetadata, metadata, sizes.metadata).text(EVENT.data, data, sizes.data)
 }
 
 export interface AppendAnswer {
-  /** As `correlationKey` writes the UUID of the append. */
-  readonly correlation: string
+  /** The last 48 bits of the append's UUID; NaN where there is none. */
+  readonly correlation: number
   /** Absent where the server refused. */
   readonly success?: {
     /** The stream's last one now. */
@@ -90,15 +114,10 @@ export interface AppendAnswer {
   }
 }
 
-/** A UUID without its dashes, whichever way a server writes it. */
-export function correlationKey(uuid: string): string {
-  return uuid.replaceAll('-', '')
-}
-
 /** Throws `ProtobufError`. */
 export function readAppendAnswer(bytes: Buffer): AppendAnswer {
   const reader = new MessageReader(bytes)
-  let correlation = ''
+  let correlation = Number.NaN
   let success: AppendAnswer['success']
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === ANSWER.correlation) correlation = readUuid(reader.message())
@@ -129,26 +148,27 @@ function readPosition(reader: MessageReader): { readonly commit: bigint; readonl
   return { commit, prepare }
 }
 
-/** Hexadecimal digits without dashes. */
-function readUuid(reader: MessageReader): string {
-  let uuid = ''
+const HEX = 16
+/** The last group of digits holds 48 bits. */
+const LAST_GROUP = 24
+
+/** In whichever of its forms a server writes it. */
+function readUuid(reader: MessageReader): number {
+  let found = Number.NaN
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === UUID.text) uuid = correlationKey(reader.text())
-    else if (field === UUID.structured) uuid = readStructured(reader.message())
+    if (field === UUID.text) found = Number.parseInt(reader.text().slice(LAST_GROUP), HEX)
+    else if (field === UUID.structured) found = readStructured(reader.message())
     else reader.skip()
   }
-  return uuid
+  return found
 }
 
-const HALF_DIGITS = 16
-const HEX = 16
-
-function readStructured(reader: MessageReader): string {
-  let [most, least] = [0n, 0n]
+function readStructured(reader: MessageReader): number {
+  // Zero is not written.
+  let low = 0
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === STRUCTURED.mostSignificant) most = reader.bigint()
-    else if (field === STRUCTURED.leastSignificant) least = reader.bigint()
+    if (field === STRUCTURED.leastSignificant) low = reader.low48()
     else reader.skip()
   }
-  return [most, least].map((half) => half.toString(HEX).padStart(HALF_DIGITS, '0')).join('')
+  return low
 }

@@ -19,6 +19,7 @@ const GROUP_SIZE_64 = 0x80n
 const VARINT_BYTES_MAX = 10
 /** Groups whose bits a double holds exactly. */
 const EXACT_GROUPS = 7
+const LOW_48 = 2 ** 48
 
 export class ProtobufError extends Error {
   readonly code = 'protobuf'
@@ -29,30 +30,66 @@ export class ProtobufError extends Error {
   }
 }
 
-/** An unsigned integer, at most `Number.MAX_SAFE_INTEGER`. */
-export function varint(value: number): Buffer {
-  const bytes: number[] = []
-  let left = value
-  while (left >= GROUP_SIZE) {
-    bytes.push((left % GROUP_SIZE) | MORE)
-    left = Math.floor(left / GROUP_SIZE)
+/** Bytes of an unsigned integer, at most `Number.MAX_SAFE_INTEGER`. */
+export function varintBytes(value: number): number {
+  let bytes = 1
+  for (let left = value; left >= GROUP_SIZE; left = Math.floor(left / GROUP_SIZE)) bytes += 1
+  return bytes
+}
+
+/** Bytes of a field of so many bytes, with what stands before them; of the fields up to 15. */
+export function fieldBytes(bytes: number): number {
+  return 1 + varintBytes(bytes) + bytes
+}
+
+/** Writes one message whose bytes were counted before, into one piece of memory. */
+export class MessageWriter {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: number) {
+    this.#bytes = Buffer.allocUnsafe(bytes)
   }
-  bytes.push(left)
-  return Buffer.from(bytes)
-}
 
-export function varintField(field: number, value: number): Buffer {
-  return Buffer.concat([varint(field << TYPE_BITS), varint(value)])
-}
+  /** Throws `RangeError` where it was counted wrong. */
+  done(): Buffer {
+    if (this.#at !== this.#bytes.length) throw new RangeError(`counted ${this.#bytes.length} bytes, wrote ${this.#at}`)
+    return this.#bytes
+  }
 
-/** What stands before so many bytes of a field: of a text, of bytes or of a message. */
-export function lengthHead(field: number, bytes: number): Buffer {
-  return Buffer.concat([varint((field << TYPE_BITS) | WITH_LENGTH), varint(bytes)])
-}
+  number(field: number, value: number): this {
+    return this.#varint((field << TYPE_BITS) | VARINT).#varint(value)
+  }
 
-export function lengthField(field: number, value: Uint8Array | string): Buffer {
-  const bytes = typeof value === 'string' ? Buffer.from(value) : value
-  return Buffer.concat([lengthHead(field, bytes.length), bytes])
+  /** What stands before so many bytes of a field: of a text, of bytes or of a message. */
+  head(field: number, bytes: number): this {
+    return this.#varint((field << TYPE_BITS) | WITH_LENGTH).#varint(bytes)
+  }
+
+  /** `bytes` as `Buffer.byteLength` counts the text. */
+  text(field: number, value: string, bytes = Buffer.byteLength(value)): this {
+    this.head(field, bytes)
+    this.#at += this.#bytes.write(value, this.#at)
+    return this
+  }
+
+  /** Fields that were written before. */
+  fields(bytes: Uint8Array): this {
+    this.#bytes.set(bytes, this.#at)
+    this.#at += bytes.length
+    return this
+  }
+
+  #varint(value: number): this {
+    let left = value
+    for (; left >= GROUP_SIZE; left = Math.floor(left / GROUP_SIZE)) {
+      this.#bytes[this.#at] = (left % GROUP_SIZE) | MORE
+      this.#at += 1
+    }
+    this.#bytes[this.#at] = left
+    this.#at += 1
+    return this
+  }
 }
 
 /** Field after field of one message. Values are read by the call that fits their field, or passed over. Throws `ProtobufError`. */
@@ -86,6 +123,18 @@ export class MessageReader {
       factor *= GROUP_SIZE
     }
     throw new ProtobufError('holds a number that is too large')
+  }
+
+  /** Of an unsigned integer, the lowest 48 bits. */
+  low48(): number {
+    let [low, factor] = [0, 1]
+    for (let groups = 0; groups < VARINT_BYTES_MAX; groups += 1) {
+      const byte = this.#byte()
+      if (groups < EXACT_GROUPS) low += (byte & GROUP) * factor
+      if (byte < MORE) return low % LOW_48
+      factor *= GROUP_SIZE
+    }
+    throw new ProtobufError('holds a number without end')
   }
 
   /** Unsigned, 64 bits. */
