@@ -125,6 +125,11 @@ export interface EventStore extends AsyncDisposable {
   /** Revision of the stream's event that carries this request id, undefined where none does. */
   findRequest(stream: string, requestId: string): Promise<number | undefined>
   /**
+   * Of streams that had one, those whose first event is not there any more. One that was deleted as a whole is not among them: `status()` names it.
+   * Absent where nobody beside this process could take events away.
+   */
+  lostBeginnings?(streams: readonly string[]): Promise<readonly string[]>
+  /**
    * Catch-up, then live, until `signal` aborts: pages in store order, and one `'caught-up'` each time the reader has seen
    * everything there was. A slow reader is never buffered for: it reads on from the store at its own pace.
    */

@@ -125,6 +125,16 @@ function appendContract(name: string, open: OpenStore, options: ContractOptions)
     assert.is(await store.findRequest(nameStream('run-acme.r2'), 'request-1'), undefined)
   })
 
+  test('of streams that had a first event, those that have none any more are found with one question, where a server may take events away (F241)', async () => {
+    await using store = await open()
+    if (store.lostBeginnings === undefined) return
+    const streams = Array.from({ length: 40 }, (_, index) => nameStream(`run-acme.b${index}`))
+    const [gone, ...there] = streams
+    for (const stream of there) await store.append(appendOf(stream, NO_STREAM))
+    assert.equal(await store.lostBeginnings(streams), [gone])
+    assert.equal(await store.lostBeginnings([]), [])
+  })
+
   test('a closed store refuses appends as unavailable', async () => {
     const store = await open()
     await store[Symbol.asyncDispose]()

@@ -3,46 +3,54 @@
  * configured to forget takes the oldest events of a stream, while nobody watched and without a trace in the stream; the log was here before.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type EventStore, readOne, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
+import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import type { Effects } from '../ports.ts'
 import type { IntegrityFaults } from './integrity-faults.ts'
 
 const LEAVES_AT_ONCE = 256
+const STREAMS_AT_ONCE = 256
+
+type LostBeginnings = NonNullable<EventStore['lostBeginnings']>
 
 export interface FirstEventsDeps {
-  readonly store: Pick<EventStore, 'readStream'>
+  readonly lostBeginnings: LostBeginnings
   readonly logStore: Pick<LogStore, 'signedTenants' | 'leaves'>
   readonly faults: Pick<IntegrityFaults, 'confirmed'>
   readonly effects: Pick<Effects, 'sleep'>
 }
 
-/** One read a stream, one after the other. A store that is away is waited for. */
+/** One question for many streams, one after the other. A store that is away is waited for. */
 export async function lookForFirstEvents(deps: FirstEventsDeps, signal: AbortSignal): Promise<void> {
   const { logStore } = deps
   for (const tenant of logStore.signedTenants()) {
+    let streams: string[] = []
     for (let from = 0; !signal.aborted; from += LEAVES_AT_ONCE) {
       const leaves = logStore.leaves(tenant, from, from + LEAVES_AT_ONCE)
-      for (const { stream, revision } of leaves) if (revision === 0) await lookFor(deps, stream, signal)
-      if (leaves.length < LEAVES_AT_ONCE) break
+      for (const { stream, revision } of leaves) if (revision === 0) streams.push(stream)
+      const isLast = leaves.length < LEAVES_AT_ONCE
+      if (streams.length >= STREAMS_AT_ONCE || (isLast && streams.length > 0)) {
+        await lookFor(deps, streams, signal)
+        streams = []
+      }
+      if (isLast) break
       await nextTurn()
     }
   }
 }
 
 async function lookFor(
-  { store, faults, effects }: FirstEventsDeps,
-  stream: string,
+  { lostBeginnings, faults, effects }: FirstEventsDeps,
+  streams: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      if ((await readOne(store, { stream, revision: 0 })) !== undefined) return
-      await faults.confirmed({ stream, revision: 0, code: 'missing', message: 'the log has it, the store has not' })
+      for (const stream of await lostBeginnings(streams)) {
+        await faults.confirmed({ stream, revision: 0, code: 'missing', message: 'the log has it, the store has not' })
+      }
       return
     } catch (error) {
-      // Deleted as a whole, which the store names itself.
-      if (error instanceof StreamDeletedError) return
       if (!(error instanceof StoreUnavailableError)) throw error
       await effects.sleep(error.retryAfterMs)
     }

@@ -40,9 +40,10 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   let looking: Promise<void> | undefined
   if (scrubDays > 0 && !readOnly) {
     scrub.start()
-    // Nobody else writes a file, or lets it forget.
-    if (logs !== undefined && deps.store.exclusive !== true) {
-      looking = lookForFirstEvents({ ...deps, logStore: logs.store, faults }, stop.signal).catch((error: unknown) =>
+    const lostBeginnings = deps.store.lostBeginnings?.bind(deps.store)
+    if (logs !== undefined && lostBeginnings !== undefined) {
+      const looked = { lostBeginnings, logStore: logs.store, faults, effects: deps.effects }
+      looking = lookForFirstEvents(looked, stop.signal).catch((error: unknown) =>
         deps.log.warn({ err: error }, 'whether the store still holds the beginning of every stream is not known'),
       )
     }

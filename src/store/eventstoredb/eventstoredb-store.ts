@@ -36,7 +36,7 @@ import { RecentPages } from './recent-pages.ts'
 import { RetentionCheck, refuseForgetting } from './retention-check.ts'
 import { refuseOldServer } from './server-version.ts'
 import { acquireClient } from './shared-client.ts'
-import { readHead, readStreamPages } from './stream-reads.ts'
+import { findLostBeginnings, readHead, readStreamPages } from './stream-reads.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
 /** What the server takes, less room for the metadata around header and salt. */
@@ -206,6 +206,12 @@ export class EventStoreDbStore implements EventStore {
       if (found !== undefined) return found.revision
     }
     return undefined
+  }
+
+  /** One that is known to be deleted is not asked for: to the server its name is free. */
+  async lostBeginnings(streams: readonly string[]): Promise<readonly string[]> {
+    const there = streams.filter((stream) => this.#retention?.isDeleted(stream) !== true)
+    return await findLostBeginnings(this.#deps, there)
   }
 
   async *subscribe(

@@ -21,6 +21,9 @@ export const PAGE_RECORDS = 256
 /** A page ends early with the record that passes this. */
 export const PAGE_CHARS = 4 * 1024 * 1024
 
+/** Many small reads share the node with those of others. */
+const READS_AT_ONCE = 16
+
 /** Last revision, always asked of the leader. Throws `StoreUnavailableError`, `StreamDeletedError`. */
 export async function readHead(connection: Connection, stream: string): Promise<number> {
   let head = NO_STREAM
@@ -45,6 +48,33 @@ export async function readRange(
   const found: ReadRecord[] = []
   for await (const page of readStreamPages(deps, stream, range)) found.push(...page)
   return found
+}
+
+/** Of these streams, those without a first event: some are read at a time. One that was deleted is none of them. Throws `StoreUnavailableError`. */
+export async function findLostBeginnings(deps: ReadDeps, streams: readonly string[]): Promise<readonly string[]> {
+  const lost: string[] = []
+  let next = 0
+  const readOn = async (): Promise<void> => {
+    for (let stream = streams[next++]; stream !== undefined; stream = streams[next++]) {
+      if (!(await hasBeginning(deps, stream))) lost.push(stream)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: READS_AT_ONCE }, readOn))
+    return lost
+  } finally {
+    // Of one that failed nobody waits for the rest.
+    next = streams.length
+  }
+}
+
+async function hasBeginning(deps: ReadDeps, stream: string): Promise<boolean> {
+  try {
+    return (await readRange(deps, stream, { from: 0, to: 0 })).length > 0
+  } catch (error) {
+    if (error instanceof StreamDeletedError) return true
+    throw error
+  }
 }
 
 export async function* readStreamPages(deps: ReadDeps, stream: string, options: ReadStreamOptions = {}): RecordPages {

@@ -23,7 +23,7 @@ import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { reasonOf, unavailable } from './errors.ts'
-import { findEnd, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
+import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
 import { checkSchema } from './schema-check.ts'
 import { checkServer, closeSessions, openSessions, type Sessions } from './sessions.ts'
 import { type TailWatch, watchTail } from './tail-watch.ts'
@@ -153,6 +153,10 @@ export class PostgresStore implements EventStore {
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {
     return await findRequest(this.#sessions, stream, requestId)
+  }
+
+  async lostBeginnings(streams: readonly string[]): Promise<readonly string[]> {
+    return await findLostBeginnings(this.#sessions, streams)
   }
 
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {

@@ -127,6 +127,14 @@ export async function findRequest(sessions: Sessions, stream: string, requestId:
   return row === undefined ? undefined : Number(row.revision)
 }
 
+/** Of these streams, those without a first event. */
+export async function findLostBeginnings(sessions: Sessions, streams: readonly string[]): Promise<readonly string[]> {
+  const text = `SELECT stream FROM unnest($1::text[]) AS known (stream)
+    WHERE NOT EXISTS (SELECT FROM ${table(sessions)} AS first WHERE first.stream = known.stream AND first.revision = 0)`
+  const rows = await read(sessions, text, [streams])
+  return rows.map(({ stream }) => String(stream))
+}
+
 interface Wanted {
   readonly by: 'position' | 'revision'
   readonly where: string
