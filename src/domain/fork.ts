@@ -34,11 +34,11 @@ import {
   ruleSet,
   withDigest,
 } from './handoff.ts'
-import { judge } from './judge-handoff.ts'
 import { judgedFault } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Judgement } from './validator/judge-at-once.ts'
+import { judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot } from './validator/policy/with-manifest.ts'
 
 /** Opens a fork. One at a time in a run; asked again with the same scopes and content, the known one answers. */

@@ -16,12 +16,12 @@ import {
   refuse,
   refuseOnRecord,
 } from './decision.ts'
-import { handoffInput, type Judging, judge } from './judge-handoff.ts'
 import { withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Evidence } from './validator/evidence.ts'
 import { type Judgement, judgedAtOnce } from './validator/judge-at-once.ts'
+import { handoffInput, type Judging, judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot, withManifestPolicy } from './validator/policy/with-manifest.ts'
 
 /** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */

@@ -12,11 +12,11 @@ import type { JoinFork } from '../../schemas/requests.ts'
 import { append, type Decision, type Draft, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
 import { noSuchFork, receivedDraft } from './fork.ts'
 import { CONTEXT_MAX_BYTES, type HandoffEnv, ruleSet } from './handoff.ts'
-import { judge } from './judge-handoff.ts'
 import { heedsJudge, withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Judgement as Judged } from './validator/judge-at-once.ts'
+import { judge } from './validator/judge-handoff.ts'
 import { citedValue } from './validator/report.ts'
 
 type Offer = EventBody<'BranchOffered'>
