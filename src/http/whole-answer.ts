@@ -1,6 +1,6 @@
 /**
  * @module An answer that is one text leaves in one piece. Node ends such an answer with two, of which the second is empty, and hands both to the system
- * as a vector; written first and ended a moment later it is one, which saves a fifth of what sending a small answer costs.
+ * as a vector; written first and ended a moment later it is one, which is cheaper.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 

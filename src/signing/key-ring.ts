@@ -114,7 +114,7 @@ export function deriveRunKey(secret: Uint8Array, tenant: string, stream: string)
   return expandedKey(extractedKey(secret), tenant, stream)
 }
 
-/** RFC 5869 section 2.2. Both steps are written out: the engine sets up a job for each key, which takes five times as long. */
+/** RFC 5869 section 2.2. Both steps are written out: the engine sets up a job for each key, which costs more than the two macs. */
 function extractedKey(secret: Uint8Array): Uint8Array {
   if (secret.length < SECRET_MIN_BYTES) throw new TypeError(`a secret has at least ${SECRET_MIN_BYTES} bytes`)
   return createHmac('sha256', NO_SALT).update(secret).digest()
