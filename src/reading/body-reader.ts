@@ -161,7 +161,7 @@ export class BodyReader {
 }
 
 /** In a buffer that holds nothing else: that one is handed over whole. */
-export function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
   return isAlone ? new Uint8Array(buffer) : new Uint8Array(bytes)

@@ -30,7 +30,7 @@ const SERIALIZATION = 'RFC 6962 leaf hash of the sealed header (RFC 8785) in raw
 /** OCSF's "Unknown": of a type that this build does not know, nobody here can say more. */
 const UNKNOWN = 0
 
-/** Members are set one by one, in OCSF's usual order: to spread the optional ones takes longer than to write the line. */
+/** Members in OCSF's usual order. */
 export function plainActivity(event: LedgerEvent, scope: ExportScope): JsonObject {
   const { header, data } = event
   const declared = declarationOf(header.type)

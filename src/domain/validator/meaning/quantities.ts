@@ -40,19 +40,19 @@ export function isAmountInDoubt(number: string, unit: Unit): boolean {
   return isCurrency(unit) && DOT_AND_THREE.test(number)
 }
 
+/** Whether any reading of the one equals any reading of the other. */
 export function isSameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit.dimension !== b.unit.dimension) return false
-  if (a.otherwise !== b.otherwise) {
-    const [x, y] = [otherwise(a), otherwise(b)]
-    if ((x !== a && isSameQuantity(x, b)) || (y !== b && isSameQuantity(a, y))) return true
-  }
-  if (a.unit.factor === b.unit.factor && a.unit.offset === b.unit.offset) return isSameNumber(a.value, b.value)
-  return isNear(baseValue(a), baseValue(b))
+  return valuesOf(a).some((x) => valuesOf(b).some((y) => isSameValue({ ...a, value: x }, { ...b, value: y })))
 }
 
-/** In the other reading, where there is one. */
-function otherwise(quantity: Quantity): Quantity {
-  return quantity.otherwise === undefined ? quantity : { value: quantity.otherwise, unit: quantity.unit }
+function valuesOf({ value, otherwise }: Quantity): readonly number[] {
+  return otherwise === undefined ? [value] : [value, otherwise]
+}
+
+function isSameValue(a: Quantity, b: Quantity): boolean {
+  if (a.unit.factor === b.unit.factor && a.unit.offset === b.unit.offset) return isSameNumber(a.value, b.value)
+  return isNear(baseValue(a), baseValue(b))
 }
 
 export function baseValue({ value, unit }: Quantity): number {

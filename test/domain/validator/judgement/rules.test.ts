@@ -109,6 +109,7 @@ test('durations, quantities in parts and number words compare by value, and amou
     ['1.200 EUR', '1,200 EUR'],
     ['3.459 EUR', '3459 EUR'],
     ['3.459 USD', '$3.459'],
+    ['1.234 EUR', '1.234 k EUR'],
     ['1.200 kg', '1.2 kg'],
   ]
   const other: readonly (readonly [Json, Json])[] = [
