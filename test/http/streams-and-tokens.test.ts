@@ -10,7 +10,7 @@ import { opened } from '../support/raw-http.ts'
 import { drive } from '../support/run-driver.ts'
 import { readSse } from '../support/sse-reader.ts'
 import { streamedRoutes } from '../support/streamed-routes.ts'
-import { type TestEdge, testEdge } from '../support/test-edge.ts'
+import { type TestEdge, type TestEdgeOptions, testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
 import { within } from '../support/within.ts'
 
@@ -19,13 +19,16 @@ const test = suite('http: streams and their tokens')
 /** What is streamed in many portions, so that it is still open when the token ends. */
 const OPEN = streamedRoutes('r').filter(({ path, endless }) => endless || /export|bundle|replay/.test(path))
 
+/** More than the buffers of two sockets, those of Linux at their largest (36 MiB), and what the server has under way. */
+const SOCKETS_HOLD_BYTES = 50 * 1024 * 1024
+
 interface Home extends AsyncDisposable {
   readonly edge: TestEdge
   readonly clock: { nowMs: number }
   readonly issuers: { trusted: readonly TrustedIssuer[] }
 }
 
-async function openHome(): Promise<Home> {
+async function openHome(values?: TestEdgeOptions['values']): Promise<Home> {
   const clock = { nowMs: Date.now() }
   const issuers: Home['issuers'] = { trusted: [] }
   const edge = await testEdge({
@@ -36,6 +39,7 @@ async function openHome(): Promise<Home> {
     settings: { tokenCheckMs: 5, heartbeatMs: 60_000 },
     now: () => clock.nowMs,
     trusted: () => issuers.trusted,
+    ...(values && { values }),
   })
   const run = drive(edge.inner, 'r', { tenant: edge.tenant, actor: 'alice' })
   await run.start()
@@ -153,11 +157,13 @@ async function served(edge: Home['edge']): Promise<{ readonly port: number } & A
 }
 
 test('over a socket, an export that nobody reads is cut when its token ends: no trailer, no last chunk (HTTP-12)', async () => {
-  await using home = await openHome()
+  // Arguments of this length stand in their events, and so in the export, only where the limit is that high.
+  await using home = await openHome({ inlineMaxBytes: 512 * 1024 })
   const { edge, clock } = home
-  // 53 MiB: more than the buffers of two sockets hold, those of Linux at their largest (36 MiB), and what the server has under way.
   const run = drive(edge.inner, 'r', { tenant: edge.tenant, actor: 'alice' })
   for (let n = 0; n < 140; n += 1) await run.called('ship', { args: { text: 'x'.repeat(400_000), n } })
+  const { byteLength } = await (await edge.get('/v1/export')).arrayBuffer()
+  assert.ok(byteLength > SOCKETS_HOLD_BYTES, `an export of ${byteLength} bytes fits into the buffers of two sockets`)
   await using server = await served(edge)
   const socket = await opened(server.port)
   let text = ''

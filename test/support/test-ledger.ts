@@ -10,6 +10,7 @@ import { Sealer } from '../../src/ledger/identity/sealer.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
 import type { StampSettings } from '../../src/ledger/log/checkpoint-stamps.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from '../../src/ledger/ports.ts'
+import type { ValueLimits } from '../../src/ledger/values/value-limits.ts'
 import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
 import type { WorkQueue } from '../../src/resources/work-queue.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
@@ -108,6 +109,8 @@ export interface TestLedgerOptions {
   readonly hotRunsMax?: number
   readonly memory?: MemoryBudget
   readonly work?: WorkQueue
+  /** Which values of calls stand in their events. */
+  readonly values?: Partial<ValueLimits>
   readonly views?: ViewStore
   readonly log?: Log
   readonly tenantPolicy?: TenantPolicies
@@ -160,6 +163,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       }),
       ...(options.memory && { memory: options.memory }),
       ...(options.work && { work: options.work }),
+      ...(options.values && { values: options.values }),
       ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
