@@ -32,6 +32,9 @@ export const Limit = z
 export const Text = z.string().min(1).max(TEXT_MAX_CHARS)
 export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a cursor exactly as it was returned')
 
+/** Of one thing of a run: as it was at a size of the log, or as it is. */
+export const AsOfQuery = z.strictObject({ asOf: Positive.optional() })
+
 /** An object with no member that a query could name. */
 export const NoQuery = z.strictObject({})
 

@@ -214,7 +214,7 @@ function waitingOf(
   const reads = new ApprovalReads(deps)
   return {
     approvals: (caller, runId, page) => reads.approvals(caller, runId, page),
-    approval: (caller, runId, approvalId) => reads.approval(caller, runId, approvalId),
+    approval: (caller, runId, approvalId, at) => reads.approval(caller, runId, approvalId, at),
     pendingApprovals: (caller, page) => reads.pendingApprovals(caller, page),
     ...waitReads(deps),
   }

@@ -221,16 +221,16 @@ export interface Ledger extends AsyncDisposable {
   calls(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>>
   /** Approvals with their arguments, in order of request. */
-  approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
-  approval(caller: Caller, runId: string, approvalId: string): Promise<Found<JsonObject>>
+  approvals(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
+  approval(caller: Caller, runId: string, approvalId: string, at?: RunAt): Promise<Found<JsonObject>>
   /** What somebody in the tenant can still decide. Throws `RangeError` for a caller who is bound to a run. */
   pendingApprovals(
     caller: Caller,
     page: { readonly from?: ApprovalPlace; readonly limit: number },
   ): Promise<Found<PendingApprovals>>
   /** Waits for signals and times with how they ended, in order of start. */
-  waits(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
-  wait(caller: Caller, runId: string, waitId: string): Promise<Found<JsonObject>>
+  waits(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
+  wait(caller: Caller, runId: string, waitId: string, at?: RunAt): Promise<Found<JsonObject>>
   /** Totals, limits, and a page of reservations: by default the first 100, with `next`, the id to go on behind, where there are more. */
   budget(caller: Caller, runId: string, page?: ReservationsPage): Promise<Found<JsonObject>>
   /** A value that the run's events name: its canonical text, as `application/json`. */

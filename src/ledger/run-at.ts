@@ -7,6 +7,9 @@ export interface RunAt {
   readonly timeMs?: number
 }
 
+/** By what time of that point something is over, in milliseconds since 1970. `lastEvent`: time of the run's last event then. */
+export const clockAt = ({ timeMs }: RunAt, lastEvent: string): number => timeMs ?? Date.parse(lastEvent)
+
 /** A part of one of a run's lists: what comes after a revision, as it is now or was then. */
 export interface RunPage {
   readonly after: number

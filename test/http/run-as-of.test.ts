@@ -61,6 +61,8 @@ test('every read of a run answers as of a size what it answered then, page by pa
     'context',
     'context?step=0',
     'replay',
+    'waits',
+    'approvals',
   ]
   const read = async (path: string, asOf?: number): Promise<string> => {
     const [name, query = ''] = path.split('?')
@@ -106,7 +108,7 @@ test('every read of a run answers as of a size what it answered then, page by pa
     assert.is(await codeOf(`${name}?asOf=99999`), 'invalid-query', name)
     assert.is(await codeOf(`${name}?asOf=0`), 'invalid-query', name)
   }
-  assert.is(await codeOf(`waits?asOf=${first}`), 'invalid-query')
+  assert.is(await codeOf(`manifests?asOf=${first}`), 'invalid-query')
 })
 
 test('the page of a run as of a moment says so, shows nothing later, acts on nothing, and every link of the run goes to that moment (HTTP-28)', async () => {

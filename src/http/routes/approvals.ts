@@ -3,12 +3,13 @@ import { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
 import type { ApprovalPlace } from '../../ledger/ledger.ts'
-import { foundResponse, json, problemResponse } from '../answers.ts'
+import { json, problemResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { pageRoute } from '../page-route.ts'
-import { CursorText, Limit, NoQuery } from '../parameters.ts'
+import { AsOfQuery, CursorText, Limit } from '../parameters.ts'
 import { problem } from '../problems.ts'
+import { readItem } from '../read-at.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
@@ -32,6 +33,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     summary: 'Approvals of a run, decided or not, in order of request',
     tag,
     access: READ_APPROVALS,
+    ofThePast: true,
     read: (ledger, ...request) => ledger.approvals(...request),
   }),
   readRoute({
@@ -39,9 +41,8 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     summary: 'One approval: who asks for which call, with which arguments, why, until when, and who said what',
     tag,
     access: READ_APPROVALS,
-    query: NoQuery,
-    handle: async ({ edge, caller, run, item, path }) =>
-      foundResponse(await edge.ledger.approval(caller, run, item), path),
+    query: AsOfQuery,
+    handle: (ask) => readItem(ask, (at) => ask.edge.ledger.approval(ask.caller, ask.run, ask.item, at)),
   }),
   commandRoute({
     path: '/v1/runs/{run}/approvals/{approval}/grant',

@@ -1,10 +1,10 @@
 /** @module What runs wait for beside calls, and the signals that end it. */
 import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import { READ_PAYLOADS, SEND_SIGNALS, WRITE_RUNS } from '../../access/access.ts'
-import { foundResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
-import { NoQuery } from '../parameters.ts'
+import { AsOfQuery } from '../parameters.ts'
+import { readItem } from '../read-at.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'waiting'
@@ -26,6 +26,7 @@ export const waitRoutes: readonly GuardedRoute[] = [
     summary: 'Waits of a run with how they ended, in order of start',
     tag,
     access: READ_PAYLOADS,
+    ofThePast: true,
     read: (ledger, ...request) => ledger.waits(...request),
   }),
   readRoute({
@@ -33,8 +34,8 @@ export const waitRoutes: readonly GuardedRoute[] = [
     summary: 'One wait: what for, until when, how it ended, and with which payload',
     tag,
     access: READ_PAYLOADS,
-    query: NoQuery,
-    handle: async ({ edge, caller, run, item, path }) => foundResponse(await edge.ledger.wait(caller, run, item), path),
+    query: AsOfQuery,
+    handle: (ask) => readItem(ask, (at) => ask.edge.ledger.wait(ask.caller, ask.run, ask.item, at)),
   }),
   commandRoute({
     path: '/v1/runs/{run}/signals/{signal}',

@@ -8,8 +8,10 @@ import { refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { ApprovalPlace, Caller, Found, Ledger, PendingApprovals, UnreadableRun } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
+import { clockAt, type RunAt, type RunPage } from '../run-at.ts'
 import type { Queries } from './queries.ts'
 import type { Reader } from './reader.ts'
+import type { Render } from './run-as-it-was.ts'
 import type { RunList } from './run-list.ts'
 import { unreadableMember, unreadableRun } from './unreadable.ts'
 
@@ -21,9 +23,7 @@ const PREVIEW_CHARS = 4_096
 /** Runs looked at for one page of the tenant's list. */
 const RUNS_PAGE = 100
 
-interface PageOf {
-  readonly after: number
-  readonly limit: number
+interface PageOf extends RunPage {
   readonly maxBytes: number
   readonly pendingOnly: boolean
 }
@@ -51,20 +51,21 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   }
 
   /** All of one run, in order of request; `after` is the request's revision. */
-  async approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>> {
+  async approvals(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     const found = await this.#page(caller, runId, { ...page, maxBytes: PAGE_MAX_BYTES, pendingOnly: false })
     if (!found.ok) return found
     const { items, next } = found.value
     return { ...found, value: { items, ...(next !== undefined && { next }) } }
   }
 
-  async approval(caller: Caller, runId: string, approvalId: string): Promise<Found<JsonObject>> {
-    const found = await this.#deps.queries.read(caller, runId, (state) => {
+  async approval(caller: Caller, runId: string, approvalId: string, at?: RunAt): Promise<Found<JsonObject>> {
+    const one: Render = (state) => {
       const approval = state.approvals[slot(approvalId)]
       if (approval === undefined) return {}
-      const shown = this.#shown(state, approval)
+      const shown = this.#shown(state, approval, at)
       return () => this.#withArguments(caller, runId, { shown, revision: approval.revision })
-    })
+    }
+    const found = await this.#deps.queries.read(caller, runId, one, at)
     if (!found.ok || found.value.approvalId !== undefined) return found
     return { ok: false, refusal: refusal('approval-not-found', `this run has no approval ${approvalId}`) }
   }
@@ -120,12 +121,12 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   }
 
   async #page(caller: Caller, runId: string, page: PageOf): Promise<Found<Page>> {
-    const { after, limit, maxBytes, pendingOnly } = page
+    const { after, limit, maxBytes, pendingOnly, at } = page
     let read: Page = { items: [], bytes: 0 }
-    const found = await this.#deps.queries.read(caller, runId, (state) => {
+    const paged: Render = (state) => {
       const all = Object.values(state.approvals).filter(({ revision }) => revision > after)
       const listed = all
-        .map((approval) => ({ shown: this.#shown(state, approval), revision: approval.revision }))
+        .map((approval) => ({ shown: this.#shown(state, approval, at), revision: approval.revision }))
         .filter(({ shown }) => !pendingOnly || shown.status === 'pending')
         .sort((a, b) => a.revision - b.revision)
       const query = listed.slice(0, limit)
@@ -143,15 +144,17 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
         read = { items, bytes, ...(listed.length > items.length && last && { next: last.revision }) }
         return {}
       }
-    })
+    }
+    const found = await this.#deps.queries.read(caller, runId, paged, at)
     return found.ok ? { ...found, value: read } : found
   }
 
-  /** As it stands now: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended. */
-  #shown(state: RunState, approval: ApprovalState): JsonObject {
+  /** As it stands, or stood: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended. */
+  #shown(state: RunState, approval: ApprovalState, at: RunAt | undefined): JsonObject {
     const { revision: _, grants, ...rest } = approval
+    const nowMs = at === undefined ? this.#deps.effects.nowMs() : clockAt(at, state.time)
     const undecided = approval.status === 'pending' || approval.status === 'granted'
-    const over = undecided && isExpired(approval, state, { nowMs: this.#deps.effects.nowMs() })
+    const over = undecided && isExpired(approval, state, { nowMs })
     const closed = undecided && state.status !== 'open'
     return {
       runId: state.runId,

@@ -5,7 +5,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { leaseLeftByWall } from '../../domain/lease.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { Caller, Found } from '../ledger.ts'
-import type { RunAt } from '../run-at.ts'
+import { clockAt, type RunAt } from '../run-at.ts'
 import type { Reader } from './reader.ts'
 import type { Leases } from './run-bodies.ts'
 
@@ -23,7 +23,7 @@ export async function readAsItWas(
   { runId, at, now }: Past,
   render: Render,
 ): Promise<Found<JsonObject>> {
-  const { revision, timeMs } = at
+  const { revision } = at
   if (revision < 0 || revision > now) {
     const detail = `the run has no event ${revision}: its last one is ${now}`
     return { ok: false, refusal: refusal('unknown-step', detail, { evidence: { revision: now } }) }
@@ -31,7 +31,7 @@ export async function readAsItWas(
   const stream = runStream(tenant, runId)
   const state = await reader.stateAt(stream, revision, pace)
   const event = await reader.eventAt(stream, revision)
-  const atMs = timeMs ?? Date.parse(state.time)
+  const atMs = clockAt(at, state.time)
   const head = { revision, digest: event?.digest ?? '' }
   const rendered = render(state, head, { leftMs: (call) => leaseLeftByWall(call, state, atMs) })
   return { ok: true, revision, value: typeof rendered === 'function' ? await rendered() : rendered }

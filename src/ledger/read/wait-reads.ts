@@ -1,4 +1,4 @@
-/** @module Waits of a run as whoever asks sees them: what for, until when, and with which signal they ended. */
+/** @module Waits of a run as its readers see them, now or as they were: what for, until when, and with which signal they ended. */
 import { type RunState, slot } from '../../../projections/run-state.ts'
 import type { WaitState } from '../../../projections/wait-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -8,8 +8,10 @@ import { isOver } from '../../domain/waits.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { Caller, Found, Ledger } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
+import { clockAt, type RunAt, type RunPage } from '../run-at.ts'
 import type { Queries } from './queries.ts'
 import type { Reader } from './reader.ts'
+import type { Render } from './run-as-it-was.ts'
 
 /** A page ends with the item that reaches this: a schema and a payload may hold 64 KiB each. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
@@ -23,7 +25,7 @@ interface WaitReadDeps {
 export function waitReads(deps: WaitReadDeps): Pick<Ledger, 'waits' | 'wait'> {
   return {
     waits: (caller, runId, page) => waitsOf(deps, caller, { runId, ...page }),
-    wait: (caller, runId, waitId) => waitOf(deps, caller, { runId, waitId }),
+    wait: (caller, runId, waitId, at) => waitOf(deps, caller, { runId, waitId, at }),
   }
 }
 
@@ -31,47 +33,54 @@ export function waitReads(deps: WaitReadDeps): Pick<Ledger, 'waits' | 'wait'> {
 function waitsOf(
   deps: WaitReadDeps,
   caller: Caller,
-  { runId, after, limit }: { readonly runId: string; readonly after: number; readonly limit: number },
+  { runId, after, limit, at }: RunPage & { readonly runId: string },
 ): Promise<Found<JsonObject>> {
-  return deps.queries.read(caller, runId, (state) => {
-    const listed = Object.values(state.waits).filter(({ revision }) => revision > after)
-    const asked = listed.slice(0, limit).map((wait) => ({ wait: { ...wait }, now: due(deps, state, wait) }))
+  const listed: Render = (state) => {
+    const all = Object.values(state.waits).filter(({ revision }) => revision > after)
+    const page = all.slice(0, limit).map((wait) => ({ wait: { ...wait }, status: due(deps, state, { wait, at }) }))
     return async () => {
       const items: JsonObject[] = []
       let bytes = 0
-      for (const { wait, now } of asked) {
+      for (const { wait, status } of page) {
         if (bytes >= PAGE_MAX_BYTES) break
         await caller.pace?.turn()
-        const item = { ...(await shown(deps, runStream(caller.tenant, runId), wait)), ...now }
+        const item = { ...(await shown(deps, runStream(caller.tenant, runId), wait)), ...status }
         bytes += weigh(item)
         items.push(item)
       }
-      const last = asked[items.length - 1]?.wait
-      return { items, ...(listed.length > items.length && last && { next: last.revision }) }
+      const last = page[items.length - 1]?.wait
+      return { items, ...(all.length > items.length && last && { next: last.revision }) }
     }
-  })
+  }
+  return deps.queries.read(caller, runId, listed, at)
 }
 
 async function waitOf(
   deps: WaitReadDeps,
   caller: Caller,
-  { runId, waitId }: { readonly runId: string; readonly waitId: string },
+  { runId, waitId, at }: { readonly runId: string; readonly waitId: string; readonly at: RunAt | undefined },
 ): Promise<Found<JsonObject>> {
-  const found = await deps.queries.read(caller, runId, (state) => {
+  const one: Render = (state) => {
     const wait = state.waits[slot(waitId)]
     if (wait === undefined) return {}
-    const [then, now] = [{ ...wait }, due(deps, state, wait)]
-    return async () => ({ ...(await shown(deps, runStream(caller.tenant, runId), then)), ...now })
-  })
+    const [copy, status] = [{ ...wait }, due(deps, state, { wait, at })]
+    return async () => ({ ...(await shown(deps, runStream(caller.tenant, runId), copy)), ...status })
+  }
+  const found = await deps.queries.read(caller, runId, one, at)
   if (!found.ok || found.value.waitId !== undefined) return found
   return { ok: false, refusal: refusal('wait-not-found', `this run has no wait ${waitId}`) }
 }
 
 /** Past its end, and no event says so yet; in a run that has ended nothing is waited for. */
-function due({ effects }: WaitReadDeps, state: RunState, wait: WaitState): { status?: string; due?: true } {
+function due(
+  { effects }: WaitReadDeps,
+  state: RunState,
+  { wait, at }: { readonly wait: WaitState; readonly at: RunAt | undefined },
+): { status?: string; due?: true } {
   if (wait.status !== 'waiting') return {}
   if (state.status !== 'open') return { status: 'closed' }
-  return isOver(wait, state, { nowMs: effects.nowMs() }) ? { due: true } : {}
+  const nowMs = at === undefined ? effects.nowMs() : clockAt(at, state.time)
+  return isOver(wait, state, { nowMs }) ? { due: true } : {}
 }
 
 /** With the schema that it was started with, and the payload that ended it. */
