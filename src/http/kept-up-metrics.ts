@@ -23,6 +23,11 @@ export function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>
     () => secondsOf(ledger.stats().coveredAtMs),
   )
   known(
+    'checkpoint_interval_seconds',
+    'Longest time from an event to the signed checkpoint of its log; 0 where none is signed.',
+    () => secondsOf(ledger.stats().checkpointDelayMs),
+  )
+  known(
     'timestamp_last_failure_timestamp_seconds',
     'When the time-stamping authority last gave no token that can be used, since this process started.',
     () => secondsOf(ledger.stats().stamping?.lastFailure?.atMs),

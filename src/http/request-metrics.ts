@@ -13,6 +13,9 @@ export interface RouteTracker {
   readonly end: (startedMs: number, status: number) => void
 }
 
+/** Statuses that alerts look at, of every route from the start: a series that appears with its first count has not increased, as Prometheus sees it. */
+const SHOWN_AT_ZERO = [500, 507]
+
 interface RouteCount {
   readonly labels: { readonly method: string; readonly route: string }
   /** Of times up to each bound, and above the one before; the last is of longer ones. */
@@ -43,7 +46,7 @@ export function registerRequests(registry: Registry): (method: string, route: st
     const count: RouteCount = {
       labels: { method, route },
       buckets: Array.from({ length: SECONDS.length + 1 }, () => 0),
-      byStatus: new Map(),
+      byStatus: new Map(SHOWN_AT_ZERO.map((status) => [status, 0])),
       seconds: 0,
     }
     routes.push(count)

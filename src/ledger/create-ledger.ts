@@ -167,6 +167,7 @@ function keptUp({ lag, list, logs }: Followers): KeptUp {
     ...lagsOf(lag),
     ...(logs?.failures() ?? { witnessFailures: [], stampFailures: [] }),
     ...(coveredAtMs !== undefined && { coveredAtMs }),
+    ...(logs && { checkpointDelayMs: logs.maxDelayMs }),
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }
 }

@@ -22,6 +22,8 @@ export interface LedgerStats {
   readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
   /** When every log was last found covered by a signed checkpoint, in milliseconds since 1970; absent before, and where no log is kept. */
   readonly coveredAtMs?: number
+  /** Longest time from an event to its checkpoint, in milliseconds: 0 signs none; absent where no log is kept. */
+  readonly checkpointDelayMs?: number
   /** How often a witness did not cosign, by why. */
   readonly witnessFailures: readonly WitnessFailures[]
   /** How often the time-stamping authority gave no token that can be used, by why. */
