@@ -1,4 +1,7 @@
-/** @module Child: one side of `durable-steps.ts`. Says when it is ready; for each number of milliseconds that it is sent, answers with steps a second. */
+/**
+ * @module Child: one side of `durable-steps.ts`. Says when it is ready; for each load that it is sent, answers with how many steps, calls or handoffs
+ * a second there were.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,15 +11,25 @@ import { createRuntime } from '../src/agent/runtime/runtime.ts'
 import { openLedger } from '../src/compose/compose.ts'
 import { STORE_OWNER } from '../src/compose/lease-owner.ts'
 import { silentLog } from '../src/ledger/effects.ts'
+import type { Ledger } from '../src/ledger/ledger.ts'
 import { readSettings } from '../src/settings/config.ts'
 import { KEY_FILE } from '../src/settings/places.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../src/signing/key-file.ts'
-import { CALLER } from './local-ledger.ts'
+import { CALLER, mustExecute } from './local-ledger.ts'
 
 const STEPS = 25
 
+/** What is done 25 times in a run: `steps` are DBOS's steps, or the calls of a run. */
+export type LoadKind = 'steps' | 'handoffs'
+
+export interface Load {
+  readonly kind: LoadKind
+  readonly milliseconds: number
+}
+
 /** One run, or one workflow. */
 type RunOne = (id: string) => Promise<void>
+type Side = Partial<Readonly<Record<LoadKind, RunOne>>>
 
 /** What is used of the SDK. */
 interface Dbos {
@@ -28,7 +41,7 @@ interface Dbos {
 
 const double = async (n: number): Promise<number> => 2 * n
 
-async function ledgerSide(url: string, data: string): Promise<RunOne> {
+async function ledgerSide(url: string, data: string): Promise<Side> {
   // A ledger on a server founds itself under keys that it was given.
   mkdirSync(data)
   const keys = join(data, KEY_FILE)
@@ -37,14 +50,26 @@ async function ledgerSide(url: string, data: string): Promise<RunOne> {
   const close = async (): Promise<void> => undefined
   const runtime = createRuntime(ledgerConnection({ ledger, caller: CALLER, place: url, owner: STORE_OWNER, close }))
   const tool = runtime.tool(double, { name: 'double', compensate: 'not-needed' })
-  return async (id) => {
+  const calls = async (id: string): Promise<void> => {
     await runtime.run({ id, name: 'bench' }, async () => {
       for (let n = 0; n < STEPS; n += 1) await tool(n)
     })
   }
+  return { steps: calls, handoffs: (id) => handOffs(ledger, id) }
 }
 
-async function dbosSide(url: string, folder: string, clients: number): Promise<RunOne> {
+/** Each handoff appends one action with its result, as a step records its own. */
+async function handOffs(ledger: Ledger, id: string): Promise<void> {
+  await mustExecute(ledger, id, { kind: 'start', body: { id, name: 'bench' } })
+  for (let n = 0; n < STEPS; n += 1) {
+    const action = { id: `step-${n}`, tool: 'double', args: [n], status: 'done', result: await double(n) }
+    const body = { agent: 'worker', mode: 'extend', payload: { actions: [action] } } as const
+    await mustExecute(ledger, id, { kind: 'envelope', body })
+  }
+  await mustExecute(ledger, id, { kind: 'complete', body: {} })
+}
+
+async function dbosSide(url: string, folder: string, clients: number): Promise<Side> {
   const { DBOS } = createRequire(join(folder, 'package.json'))('@dbos-inc/dbos-sdk') as { readonly DBOS: Dbos }
   DBOS.setConfig({ name: 'bench', systemDatabaseUrl: url, systemDatabasePoolSize: clients, logLevel: 'error' })
   const steps = async (): Promise<void> => {
@@ -52,7 +77,7 @@ async function dbosSide(url: string, folder: string, clients: number): Promise<R
   }
   const workflow = DBOS.registerWorkflow(steps, { name: 'steps' })
   await DBOS.launch()
-  return async () => await workflow()
+  return { steps: async () => await workflow() }
 }
 
 let runs = 0
@@ -73,8 +98,10 @@ async function perSecond(run: RunOne, clients: number, milliseconds: number): Pr
 
 const [side = '', clientsText = '', url = '', folder = ''] = process.argv.slice(2)
 const clients = Number(clientsText)
-const run = side === 'dbos' ? await dbosSide(url, folder, clients) : await ledgerSide(url, folder)
-process.on('message', (milliseconds) => {
-  void perSecond(run, clients, Number(milliseconds)).then((rate) => process.send?.(rate))
+const loads = side === 'dbos' ? await dbosSide(url, folder, clients) : await ledgerSide(url, folder)
+process.on('message', ({ kind, milliseconds }: Load) => {
+  const run = loads[kind]
+  if (run === undefined) throw new TypeError(`the side ${side} has no load ${kind}`)
+  void perSecond(run, clients, milliseconds).then((rate) => process.send?.(rate))
 })
 process.send?.('ready')

@@ -1,8 +1,9 @@
 /**
- * @module dbos: calls of a run on a ledger over DBOS steps of a workflow, both recorded on one PostgreSQL server, 16 clients each. A call is two
- * events (claimed before the function runs, its result after it), a step one row (its result); both are durable when the next one begins. Runs and
- * workflows have 25 of them, around a function that does nothing, and are started and ended in the time that counts. Each side is a process of its own,
- * one measured right after the other. The SDK is installed for the run into a temporary folder.
+ * @module dbos append, dbos: what a run on a ledger records over DBOS steps of a workflow, both on one PostgreSQL server, 16 clients each. A step is
+ * one row, its result. The same of a run is a handoff with one completed action and its result, one event (`dbos append`). A call is more (`dbos`): two
+ * events, claimed before the function runs, its result after it. All are durable when the next one begins. Runs and workflows have 25 of them, around a function
+ * that does nothing, and are started and ended in the time that counts. Each side is a process of its own, one measured right after the other.
+ * The SDK is installed for the run into a temporary folder.
  */
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +13,7 @@ import { promisify } from 'node:util'
 import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts'
 import { newPostgresUrl } from '../test/support/postgres-store.ts'
 import type { Bench, BenchGroup } from './bench.ts'
+import type { Load, LoadKind } from './durable-steps-child.ts'
 import type { BenchOptions } from './options.ts'
 import { ratioRow } from './report.ts'
 import { Samples } from './statistics.ts'
@@ -22,7 +24,7 @@ const INSTALL_MS = 120_000
 const CLIENTS = 16
 const CHILD = fileURLToPath(new URL('./durable-steps-child.js', import.meta.url))
 
-export const durableSteps: BenchGroup = { name: 'steps of DBOS', ids: ['dbos'], open }
+export const durableSteps: BenchGroup = { name: 'steps of DBOS', ids: ['dbos', 'dbos append'], open }
 
 async function open(options: BenchOptions): Promise<Bench | { readonly skipped: string }> {
   const folder = makeTempFolder(options.folder)
@@ -37,18 +39,31 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
     dbos: await startSide('dbos', [databaseOf(server), folder.path]),
   }
   const samples = new Samples()
-  const measure = async (name: keyof typeof sides): Promise<number> => await sides[name].rate(options.seconds * 1_000)
-  for (const name of ['ledger', 'dbos'] as const) await measure(name)
+  const loads = {
+    calls: () => sides.ledger.rate('steps', options.seconds * 1_000),
+    steps: () => sides.dbos.rate('steps', options.seconds * 1_000),
+    handoffs: () => sides.ledger.rate('handoffs', options.seconds * 1_000),
+  }
+  const names = ['calls', 'steps', 'handoffs'] as const
+  for (const name of names) await loads[name]()
   return {
     round: async () => {
-      for (const name of ['ledger', 'dbos'] as const) samples.add(name, await measure(name))
+      for (const name of names) samples.add(name, await loads[name]())
     },
     rows: () => [
+      ratioRow(samples, {
+        id: 'dbos append',
+        what: `handoffs of one completed action and its result (one event) ÷ DBOS steps (result recorded), ${CLIENTS} clients, the same PostgreSQL server`,
+        unit: 'a second',
+        over: ['handoffs', 'steps'],
+        floor: 3,
+        note: 'one event beside one row: what is recorded once the function has run, as a step is; of what a call claims before it runs, dbos has the figure',
+      }),
       ratioRow(samples, {
         id: 'dbos',
         what: `calls of runs (claim and result recorded) ÷ DBOS steps (result recorded), ${CLIENTS} clients, the same PostgreSQL server`,
         unit: 'a second',
-        over: ['ledger', 'dbos'],
+        over: ['calls', 'steps'],
         target: 3,
         note: `${SDK} as it comes, but for a pool of connections as large as there are clients; both in process, 25 to a run or workflow; the server shares this machine`,
       }),
@@ -77,8 +92,8 @@ function databaseOf({ url }: PostgresServer): string {
 
 interface Side {
   readonly child: ChildProcess
-  /** Calls or steps a second. */
-  readonly rate: (milliseconds: number) => Promise<number>
+  /** How many a second. */
+  readonly rate: (kind: LoadKind, milliseconds: number) => Promise<number>
 }
 
 async function startSide(name: string, args: readonly string[]): Promise<Side> {
@@ -94,8 +109,8 @@ async function startSide(name: string, args: readonly string[]): Promise<Side> {
   await answer()
   return {
     child,
-    rate: async (milliseconds) => {
-      child.send(milliseconds)
+    rate: async (kind, milliseconds) => {
+      child.send({ kind, milliseconds } satisfies Load)
       return Number(await answer())
     },
   }

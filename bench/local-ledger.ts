@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Command } from '../schemas/commands.ts'
 import type { Policy } from '../schemas/policy.ts'
 import { createLedger } from '../src/ledger/create-ledger.ts'
 import type { Caller, Ledger, Outcome } from '../src/ledger/ledger.ts'
@@ -71,12 +72,17 @@ function keysOf(path: string): LedgerKeys {
 }
 
 export async function startRun(ledger: Ledger, id: string, policy: Policy = {}): Promise<void> {
-  mustHold(await ledger.execute(CALLER, id, { kind: 'start', body: { id, name: 'bench', policy } }, {}))
+  await mustExecute(ledger, id, { kind: 'start', body: { id, name: 'bench', policy } })
 }
 
-/** One envelope, durable when it resolves. Throws where it is refused: a figure over refusals says nothing. */
+/** One envelope, durable when it resolves. */
 export async function postEnvelope(ledger: Ledger, runId: string, n: number): Promise<void> {
-  mustHold(await ledger.execute(CALLER, runId, { kind: 'envelope', body: envelopeOf(n) }, {}))
+  await mustExecute(ledger, runId, { kind: 'envelope', body: envelopeOf(n) })
+}
+
+/** Throws where the command is refused: a figure over refusals says nothing. */
+export async function mustExecute(ledger: Ledger, runId: string, command: Command): Promise<void> {
+  mustHold(await ledger.execute(CALLER, runId, command, {}))
 }
 
 const BATCH = 64
