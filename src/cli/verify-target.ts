@@ -89,7 +89,7 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   await using looking = lookingAt(path, scan.expected, options)
   const pages = async function* (): AsyncGenerator<readonly SourceItem[], void> {
     yield* looking === undefined ? scan.pages() : soundPages(scan, looking)
-    yield scan.structure(thorough)
+    yield scan.structure(thorough, await looking?.tableFaults)
     yield beside.faults.map((fault) => ({ fault }))
   }
   const held = [...beside.checkpoints, ...(options.checkpoint ? [options.checkpoint] : [])]
@@ -100,7 +100,12 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   return { ...result, unchecked: [...result.unchecked, ...uncheckedEnds(beside, seen, options.checkpoint)] }
 }
 
-function lookingAt(path: string, events: number, options: TargetOptions): (Looking & AsyncDisposable) | undefined {
+interface StoreLooking extends Looking, AsyncDisposable {
+  /** What SQLite finds wrong with tables and indexes, which one thread looks at first of all: that takes long, and waits for no row. */
+  readonly tableFaults: Promise<readonly string[]>
+}
+
+function lookingAt(path: string, events: number, options: TargetOptions): StoreLooking | undefined {
   const { threads: wanted = {}, keys, depth = 'full' } = options
   const { count = defaultVerifyThreads(), fromEvents = THREADS_FROM_EVENTS[depth], rangeRows } = wanted
   // Without keys no event is sound by itself.
@@ -109,7 +114,8 @@ function lookingAt(path: string, events: number, options: TargetOptions): (Looki
   const threads = openVerifyThreads(count, { path, ring: { keys: ring.keys }, depth })
   if (threads === undefined) return undefined
   const checks = new SoundChecks({ ring, runKeys, depth })
-  return { threads, checks, rangeRows, [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose]() }
+  const tableFaults = threads.checkTables()
+  return { threads, checks, rangeRows, tableFaults, [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose]() }
 }
 
 async function verifyServer(

@@ -10,14 +10,17 @@ import { openStoreScan } from './compose-stores.ts'
 function serve(port: MessagePort, { path, ring, depth }: VerifyWorkerData): void {
   const scan = openStoreScan(path)
   const checks = new SoundChecks({ ring, runKeys: createRunKeys(ring), depth })
+  const answer = (message: FromLooker): void => port.postMessage(message)
   port.on('message', (message: ToLooker) => {
-    if (message.kind === 'look') {
-      const rows = lookAtRows(scan, checks, message)
-      port.postMessage({ kind: 'looked', id: message.id, rows } satisfies FromLooker)
-      return
+    switch (message.kind) {
+      case 'look':
+        return answer({ kind: 'looked', id: message.id, answer: lookAtRows(scan, checks, message) })
+      case 'check-tables':
+        return answer({ kind: 'tables-checked', id: message.id, answer: scan.tableFaults(depth === 'full') })
+      case 'end':
+        scan[Symbol.dispose]()
+        port.close()
     }
-    scan[Symbol.dispose]()
-    port.close()
   })
 }
 

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
-import { verifyTarget } from '../../src/cli/verify-target.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import type { CheckDepth } from '../../src/signing/check.ts'
 import { dataDigest } from '../../src/signing/digests.ts'
@@ -14,12 +13,12 @@ import type { SourcePages } from '../../src/verify/source-item.ts'
 import { lookAtRows } from '../../src/verify/threads/look-at-rows.ts'
 import type { RowRange } from '../../src/verify/threads/protocol.ts'
 import { soundPages } from '../../src/verify/threads/sound-pages.ts'
-import { VerifyThreads } from '../../src/verify/threads/verify-threads.ts'
 import { verifyRecords } from '../../src/verify/verify-records.ts'
 import { pick, seededRandom } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 import { CALLER, type SmallStore, smallStore } from '../support/small-store.ts'
 import { rowsOf, type StoreRow, tamper } from '../support/tamper.ts'
+import { type Seen, throughThreads } from '../support/through-threads.ts'
 
 const threads = suite<{ store: SmallStore; rows: readonly StoreRow[] }>('verify: several threads')
 
@@ -38,8 +37,6 @@ threads.before(async (context) => {
   context.rows = rowsOf(context.store.path)
 })
 threads.after(({ store }) => store[Symbol.dispose]())
-
-type Seen = { readonly result: unknown; readonly faults: readonly VerifyFault[] }
 
 /** One and the same, but for whether others have looked at the rows before. */
 async function judged(store: SmallStore, path: string, depth: CheckDepth, rangeRows?: number): Promise<Seen> {
@@ -224,71 +221,9 @@ threads('bits that flip anywhere in the file are found by several threads as by 
   }
 })
 
-async function throughThreads(
-  store: SmallStore,
-  path: string,
-  { count, rangeRows }: { count: number; rangeRows: number },
-): Promise<Seen> {
-  const faults: VerifyFault[] = []
-  const { result } = await verifyTarget(
-    { kind: 'store', name: path },
-    {
-      keys: store.keys,
-      onFault: (fault) => faults.push(fault),
-      findKey: () => undefined,
-      threads: { count, fromEvents: 0, rangeRows },
-    },
-  )
-  return { result, faults }
-}
-
-threads('real threads come to the verdict of one, over a sound store and an altered one', async ({ store, rows }) => {
-  const altered = store.copy('altered.db')
-  const row = rows[9] as StoreRow
-  write(altered, 'UPDATE events SET data = ? WHERE position = ?', `${row.data} `, row.position)
-  for (const path of [store.path, altered]) {
-    const alone = await throughThreads(store, path, { count: 0, rangeRows: 4 })
-    assert.equal(await throughThreads(store, path, { count: 3, rangeRows: 4 }), alone)
-  }
-})
-
 threads('a row that is gone when it is read again ends the verification with an error', ({ store, rows }) => {
   using scan = openRowScan({ path: store.path })
   assert.throws(() => scan.at(String(rows.length + 1)), /went away while it was verified/)
 })
-
-for (const [how, program] of [
-  ['throws', 'throw new Error("torn")'],
-  [
-    'ends amid its work',
-    'import("node:worker_threads").then((it) => it.parentPort.once("message", () => process.exit(0)))',
-  ],
-  [
-    'cannot open the store',
-    'import("node:worker_threads").then((it) => it.parentPort.postMessage({ kind: "open-failed", message: "no" }) ?? process.exit(1))',
-  ],
-] as const)
-  threads(
-    `a thread that ${how} ends the verification with an error, never with a verdict (F265)`,
-    async ({ store }) => {
-      using scan = openRowScan({ path: store.path })
-      const workerData = { path: store.path, ring: store.keys.ring, depth: 'full' } as never
-      await using dying = new VerifyThreads({
-        file: new URL(`data:text/javascript,${encodeURIComponent(program)}`),
-        count: 2,
-        workerData,
-      })
-      const checks = new SoundChecks({ ring: store.keys.ring as never, runKeys: store.keys.runKeys, depth: 'full' })
-      const given = await verifyRecords(soundPages(scan, { threads: dying, checks, rangeRows: 4 }), {
-        keys: store.keys,
-        wholeStore: true,
-        onFault: () => {},
-      }).then(
-        ({ verdict }) => verdict,
-        (error: Error) => error.message,
-      )
-      assert.match(given, /^a thread that checks events ended before its time: /)
-    },
-  )
 
 threads.run()

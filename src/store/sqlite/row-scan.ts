@@ -147,8 +147,11 @@ class Scan implements RowScan {
     return used
   }
 
-  structure(thorough: boolean): readonly ScanFault[] {
-    const found = structureFaults(this.#db, thorough)
+  tableFaults(thorough: boolean): readonly string[] {
+    return structureFaults(this.#db, thorough)
+  }
+
+  structure(thorough: boolean, found = this.tableFaults(thorough)): readonly ScanFault[] {
     const faults = found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
     const loss = walLossAtRest(this.#path)
     return loss === undefined ? faults : [faultAt('wal-damaged', loss, {}), ...faults]

@@ -47,8 +47,10 @@ export interface RowScan extends Disposable {
   readonly at: (position: string) => ScanItem
   /** Ids of streams that rows have named since the last time. */
   readonly takeUsed: () => readonly number[]
-  /** What is wrong with the log, and what SQLite finds wrong with tables and indexes; `thorough` compares every entry, else their numbers. */
-  readonly structure: (thorough: boolean) => readonly ScanFault[]
+  /** What SQLite finds wrong with tables and indexes, in its words; `thorough` compares every entry, else their numbers. Never throws. */
+  readonly tableFaults: (thorough: boolean) => readonly string[]
+  /** What is wrong with the log, and with tables and indexes: what another scan of the same file has found, where it has looked. */
+  readonly structure: (thorough: boolean, found?: readonly string[]) => readonly ScanFault[]
 }
 
 export const PAGE_ROWS = 512

@@ -17,10 +17,14 @@ export interface RowRange {
   readonly to: number
 }
 
-export type ToLooker = ({ readonly kind: 'look'; readonly id: number } & RowRange) | { readonly kind: 'end' }
+export type ToLooker =
+  | ({ readonly kind: 'look'; readonly id: number } & RowRange)
+  | { readonly kind: 'check-tables'; readonly id: number }
+  | { readonly kind: 'end' }
 
 export type FromLooker =
-  | { readonly kind: 'looked'; readonly id: number; readonly rows: LookedRows | undefined }
+  | { readonly kind: 'looked'; readonly id: number; readonly answer: LookedRows | undefined }
+  | { readonly kind: 'tables-checked'; readonly id: number; readonly answer: readonly string[] }
   | { readonly kind: 'open-failed'; readonly message: string }
 
 /**

@@ -66,7 +66,7 @@ class Ranges {
   /** Undefined at the end, and from the first range on that is not whole. Rejects where a thread has ended. */
   async next(): Promise<LookedRows | undefined> {
     this.#handOut()
-    const first = this.#coming.shift() ?? this.#lookHere()
+    const first = this.#coming.shift() ?? (await this.#lookAlone())
     if (first === undefined) return undefined
     while (!first.isHere && this.#coming.length < WAITING_MAX) {
       const own = this.#lookHere()
@@ -107,6 +107,13 @@ class Ranges {
     }
     rows.then(here, here)
     return coming
+  }
+
+  /** While no thread has time. That one has it again is heard of between two turns. */
+  async #lookAlone(): Promise<Coming | undefined> {
+    const own = this.#lookHere()
+    await nextTurn()
+    return own
   }
 
   #lookHere(): Coming | undefined {

@@ -6,8 +6,10 @@ import type { FromLooker, LookedRows, RowRange, ToLooker, VerifyWorkerData } fro
 /** For a thread to end by itself. */
 const END_MAX_MS = 5_000
 
+type Answer = Exclude<FromLooker, { readonly kind: 'open-failed' }>['answer']
+
 interface Waiting {
-  readonly resolve: (rows: LookedRows | undefined) => void
+  readonly resolve: (answer: Answer) => void
   readonly reject: (error: Error) => void
 }
 
@@ -20,6 +22,7 @@ export interface VerifyThreadsOptions {
 
 export class VerifyThreads implements AsyncDisposable {
   readonly #workers: readonly Worker[]
+  #lookers: readonly Worker[]
   readonly #alive = new Set<Worker>()
   readonly #waiting = new Map<number, Waiting>()
   #next = 0
@@ -32,8 +35,8 @@ export class VerifyThreads implements AsyncDisposable {
         file,
         workerData,
         name: `countersign-verify-${at + 1}`,
-        receive: ({ id, rows }) => {
-          this.#waiting.get(id)?.resolve(rows)
+        receive: ({ id, answer }) => {
+          this.#waiting.get(id)?.resolve(answer)
           this.#waiting.delete(id)
         },
         ended: (why) => {
@@ -46,28 +49,47 @@ export class VerifyThreads implements AsyncDisposable {
       this.#alive.add(worker)
       return worker
     })
+    this.#lookers = this.#workers
   }
 
+  /** Threads that look at rows now: all but the one that looks at tables and indexes. */
   get count(): number {
-    return this.#workers.length
+    return this.#lookers.length
   }
 
   /** Threads take ranges in turn. Rejects where one of them has ended. */
   look({ after, to }: RowRange): Promise<LookedRows | undefined> {
     const id = this.#next
-    this.#next += 1
-    const answer = new Promise<LookedRows | undefined>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
-    // Whoever waits for it hears of its failure; until then nobody may.
-    answer.catch(() => undefined)
-    if (this.#failed !== undefined) this.#fail(this.#failed.message)
-    else this.#say(this.#workers[id % this.#workers.length], { kind: 'look', id, after, to })
-    return answer
+    const lookers = this.count === 0 ? this.#workers : this.#lookers
+    return this.#ask(lookers[id % lookers.length], { kind: 'look', id, after, to }) as Promise<LookedRows | undefined>
+  }
+
+  /** What SQLite finds wrong with tables and indexes. One thread does nothing else meanwhile. Rejects where one has ended. */
+  checkTables(): Promise<readonly string[]> {
+    const [worker, ...others] = this.#lookers
+    this.#lookers = others
+    const found = this.#ask(worker, { kind: 'check-tables', id: this.#next }) as Promise<readonly string[]>
+    const back = (): void => {
+      this.#lookers = this.#workers
+    }
+    found.then(back, back)
+    return found
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true
     const leaving = [...this.#alive]
     await Promise.all(leaving.map((worker) => endWorker(worker, () => this.#say(worker, { kind: 'end' }), END_MAX_MS)))
+  }
+
+  #ask(worker: Worker | undefined, message: Exclude<ToLooker, { readonly kind: 'end' }>): Promise<Answer> {
+    this.#next += 1
+    const answer = new Promise<Answer>((resolve, reject) => this.#waiting.set(message.id, { resolve, reject }))
+    // Whoever waits for it hears of its failure; until then nobody may.
+    answer.catch(() => undefined)
+    if (this.#failed !== undefined) this.#fail(this.#failed.message)
+    else this.#say(worker, message)
+    return answer
   }
 
   #say(worker: Worker | undefined, message: ToLooker): void {
