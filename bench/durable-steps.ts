@@ -103,8 +103,8 @@ async function startSide(name: string, args: readonly string[]): Promise<Side> {
     const ended = once(child, 'exit').then(([code]) => {
       throw new Error(`the side ${name} ended with ${code}`)
     })
-    const [said] = await Promise.race([once(child, 'message'), ended])
-    return said
+    const [message] = await Promise.race([once(child, 'message'), ended])
+    return message
   }
   await answer()
   return {

@@ -118,7 +118,7 @@ function exported(server: ServerChild, token: string, path: string): Promise<{ p
       peakBytes = Math.max(peakBytes, residentBytes(server.pid) ?? 0)
     }
     const looking = setInterval(look, SAMPLE_MS)
-    const asked = request(server.url + path, { headers: { authorization: `Bearer ${token}` } }, (answer) => {
+    const clientRequest = request(server.url + path, { headers: { authorization: `Bearer ${token}` } }, (answer) => {
       answer.on('data', (chunk: Buffer) => {
         tail = (tail + chunk.subarray(-1_000).toString('latin1')).slice(-1_000)
       })
@@ -130,7 +130,7 @@ function exported(server: ServerChild, token: string, path: string): Promise<{ p
         else reject(new Error(`the export of ${path} broke off (${answer.statusCode})`))
       })
     })
-    asked.on('error', reject)
-    asked.end()
+    clientRequest.on('error', reject)
+    clientRequest.end()
   })
 }

@@ -44,8 +44,8 @@ async function open(options: BenchOptions): Promise<Bench> {
   }
 }
 
-function judgeBy(given: Policy): (pair: Pair) => number {
-  const policy = resolvePolicy(given)
+function judgeBy(input: Policy): (pair: Pair) => number {
+  const policy = resolvePolicy(input)
   return ({ before, after }) => validateHandoff({ before, after, policy }).findingsTotal
 }
 

@@ -75,8 +75,8 @@ async function runGroup(group: BenchGroup, options: BenchOptions, { rows, skippe
 
 function verdict({ rows, skipped }: Results): string {
   const missed = rows.filter((row) => rowStatus(row) === 'FLOOR MISSED').map(({ id }) => id)
-  const said = rows.length === 0 ? 'nothing was measured' : 'no floor is missed'
-  const about = missed.length === 0 ? said : `FLOOR MISSED: ${missed.join(', ')}`
+  const passed = rows.length === 0 ? 'nothing was measured' : 'no floor is missed'
+  const about = missed.length === 0 ? passed : `FLOOR MISSED: ${missed.join(', ')}`
   return skipped.length === 0 ? about : `${about}; skipped: ${skipped.join(', ')}`
 }
 
@@ -92,12 +92,12 @@ async function main(options: BenchOptions): Promise<number> {
   const results: Results = { rows: [], skipped: [] }
   for (const group of GROUPS) if (isWanted(options, group.ids)) await runGroup(group, options, results)
   const { seconds, rounds } = options
-  const said = { machine, seconds, rounds, ...results, warning, verdict: verdict(results) }
-  process.stdout.write(options.json ? `${JSON.stringify(said)}\n` : formatReport(said))
+  const report = { machine, seconds, rounds, ...results, warning, verdict: verdict(results) }
+  process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : formatReport(report))
   return results.rows.some((row) => rowStatus(row) === 'FLOOR MISSED') ? EXIT.floorMissed : EXIT.ok
 }
 
-interface Said {
+interface BenchReport {
   readonly machine: Machine
   readonly seconds: number
   readonly rounds: number
@@ -106,10 +106,10 @@ interface Said {
   readonly verdict: string
 }
 
-function formatReport({ machine, seconds, rounds, rows, warning, verdict: verdictText }: Said): string {
-  const how = `${rounds} rounds of ${seconds} s; medians; a ratio is the median of the rounds' ratios`
+function formatReport({ machine, seconds, rounds, rows, warning, verdict: verdictText }: BenchReport): string {
+  const method = `${rounds} rounds of ${seconds} s; medians; a ratio is the median of the rounds' ratios`
   const parts = [
-    `${machineLine(machine)}\n${how}`,
+    `${machineLine(machine)}\n${method}`,
     rows.length === 0 ? '' : formatTable(rows),
     formatNotes(rows),
     warning === undefined ? '' : `warning: ${warning}`,
@@ -120,10 +120,10 @@ function formatReport({ machine, seconds, rounds, rows, warning, verdict: verdic
 
 function optionsOrUsage(): BenchOptions | undefined {
   try {
-    const asked = readOptions(process.argv.slice(2), tmpdir())
-    const unknown = asked.only.find((id) => !GROUPS.some(({ ids }) => isWanted({ only: [id] }, ids)))
+    const options = readOptions(process.argv.slice(2), tmpdir())
+    const unknown = options.only.find((id) => !GROUPS.some(({ ids }) => isWanted({ only: [id] }, ids)))
     if (unknown !== undefined) throw new TypeError(`--only: there is no row ${unknown}`)
-    return asked
+    return options
   } catch (error) {
     say(`${String(error)}\nusage: ${USAGE}`)
     return undefined

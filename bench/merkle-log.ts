@@ -75,7 +75,8 @@ async function open(options: BenchOptions): Promise<Bench> {
       const { events, seconds } = iterateRaw(storeFile(data))
       samples.add('iterate', events / seconds)
       await follow(data, folder.at(`log-${round}.db`), samples)
-      for (const kept of [false, true]) await upkeep(folder.at(`upkeep-${round}-${kept}`), kept, { samples, options })
+      for (const withLogs of [false, true])
+        await upkeep(folder.at(`upkeep-${round}-${withLogs}`), withLogs, { samples, options })
     },
     rows: () => SPECS.map((spec) => ratioRow(samples, spec)),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
@@ -134,11 +135,11 @@ function answered<T>(answer: LogAnswer<T>): T {
 
 async function upkeep(
   data: string,
-  kept: boolean,
+  withLogs: boolean,
   { samples, options }: { readonly samples: Samples; readonly options: BenchOptions },
 ): Promise<void> {
   const logs = { path: `${data}.log.db`, maxDelayMs: UPKEEP_DELAY_MS }
-  await using local = await openLocalLedger(data, kept ? { logs } : {})
+  await using local = await openLocalLedger(data, withLogs ? { logs } : {})
   for (let i = 0; i < IN_FLIGHT; i += 1) await startRun(local.ledger, `s${i}`)
-  samples.add(kept ? 'with log' : 'without log', await load(local, 's', options.seconds * 1000))
+  samples.add(withLogs ? 'with log' : 'without log', await load(local, 's', options.seconds * 1000))
 }

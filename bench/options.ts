@@ -64,10 +64,10 @@ function wholeNumber(name: string, text: string, max: number): number {
 
 /** Whether any of `ids` is requested. */
 export function isWanted({ only }: Pick<BenchOptions, 'only'>, ids: readonly string[]): boolean {
-  return only.length === 0 || ids.some((id) => only.some((asked) => matches(id, asked)))
+  return only.length === 0 || ids.some((id) => only.some((selected) => matches(id, selected)))
 }
 
 /** `P1` names the row P1 and its variants (`P1 ...`), never P11. */
-export function matches(id: string, asked: string): boolean {
-  return id === asked || id.startsWith(`${asked} `)
+export function matches(id: string, selected: string): boolean {
+  return id === selected || id.startsWith(`${selected} `)
 }

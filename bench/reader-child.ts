@@ -7,13 +7,13 @@ const [url = '', token = '', count = '1'] = process.argv.slice(2)
 
 function readOnce(): Promise<number> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { headers: { authorization: `Bearer ${token}` } }, (answer) => {
+    const clientRequest = request(url, { headers: { authorization: `Bearer ${token}` } }, (answer) => {
       answer
         .on('error', reject)
         .on('end', () => resolve(answer.statusCode ?? 0))
         .resume()
     })
-    asked.on('error', reject).end()
+    clientRequest.on('error', reject).end()
   })
 }
 

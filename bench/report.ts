@@ -60,7 +60,7 @@ export function rowStatus({ ratio, numerator, floor, target, bound }: Row): RowS
 
 /** Rows that were requested. */
 export function selectRows(rows: readonly Row[], only: readonly string[]): readonly Row[] {
-  return only.length === 0 ? rows : rows.filter(({ id }) => only.some((asked) => matches(id, asked)))
+  return only.length === 0 ? rows : rows.filter(({ id }) => only.some((selected) => matches(id, selected)))
 }
 
 const HEAD = ['id', 'what', 'numerator', 'denominator', 'ratio (range)', 'floor', 'target', '']

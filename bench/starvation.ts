@@ -78,11 +78,11 @@ async function open(options: BenchOptions): Promise<Bench> {
     round: async () => {
       // Before any reader came: what one of them leaves behind must not count as idle.
       await timeEach('idle')
-      for (const load of LOADS.filter(({ id }) => isAsked(options, id))) {
+      for (const load of LOADS.filter(({ id }) => isSelected(options, id))) {
         await beside(server, { reader, load }, () => timeEach(`${load.id} busy`))
       }
     },
-    rows: () => LOADS.filter(({ id }) => isAsked(options, id)).flatMap((load) => rowsOf(samples, load)),
+    rows: () => LOADS.filter(({ id }) => isSelected(options, id)).flatMap((load) => rowsOf(samples, load)),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]()
       folder[Symbol.dispose]()
@@ -90,8 +90,8 @@ async function open(options: BenchOptions): Promise<Bench> {
   }
 }
 
-const isAsked = ({ only }: BenchOptions, id: string): boolean =>
-  only.length === 0 || only.some((asked) => asked.split(' ')[0] === id)
+const isSelected = ({ only }: BenchOptions, id: string): boolean =>
+  only.length === 0 || only.some((selected) => selected.split(' ')[0] === id)
 
 function rowsOf(samples: Samples, load: Load): readonly Row[] {
   return WRITERS.flatMap((writer) => rowsOfWriter(samples, load, writer))
@@ -171,12 +171,12 @@ function post(
 ): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
-    const asked = request(url + path, { method: 'POST', agent, headers }, (answer) => {
+    const clientRequest = request(url + path, { method: 'POST', agent, headers }, (answer) => {
       answer.resume().on('end', () => {
         if (answer.statusCode === 201) resolve()
         else reject(new Error(`${path}: ${answer.statusCode}`))
       })
     })
-    asked.on('error', reject).end(body)
+    clientRequest.on('error', reject).end(body)
   })
 }

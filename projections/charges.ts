@@ -129,7 +129,7 @@ function envelopeCharge(
 function hold(state: ChargeState, data: EventBody<'BudgetReserved'>): readonly Charge[] {
   const { reservationId, agent, tokens, cost, currency, provider, model } = data
   noteCurrency(state, currency)
-  state.held[slot(reservationId)] = { agent, tokens, cost, ...madeBy({ provider, model }) }
+  state.held[slot(reservationId)] = { agent, tokens, cost, ...modelFields({ provider, model }) }
   return []
 }
 
@@ -140,8 +140,8 @@ function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): rea
   if (reservationId !== undefined) delete state.held[slot(reservationId)]
   const { provider = held?.provider, model = held?.model } = usage
   const { tokens, cost = '0' } = usage
-  const charge: Charge = { agent, tokens, cost, ...inCurrency(state), ...madeBy({ provider, model }) }
-  return held?.expired === undefined ? [charge] : [takenBack(held, state), charge]
+  const charge: Charge = { agent, tokens, cost, ...inCurrency(state), ...modelFields({ provider, model }) }
+  return held?.expired === undefined ? [charge] : [reversed(held, state), charge]
 }
 
 function estimate(state: ChargeState, { reservationId }: EventBody<'ReservationExpired'>): readonly Charge[] {
@@ -152,12 +152,12 @@ function estimate(state: ChargeState, { reservationId }: EventBody<'ReservationE
   return [{ ...charge, ...inCurrency(state), estimated: true }]
 }
 
-function takenBack({ expired: _, ...held }: HeldReservation, state: ChargeState): Charge {
+function reversed({ expired: _, ...held }: HeldReservation, state: ChargeState): Charge {
   const { tokens, cost } = held
   return { ...held, tokens: -tokens, cost: subtractMoney('0', cost), ...inCurrency(state), estimated: true }
 }
 
-function madeBy(by: { provider: string | undefined; model: string | undefined }): {
+function modelFields(by: { provider: string | undefined; model: string | undefined }): {
   provider?: string
   model?: string
 } {

@@ -44,19 +44,19 @@ function* objectChanges(before: JsonObject, after: JsonObject, { path, key }: Pl
 
 function* listChanges(before: readonly Json[], after: readonly Json[], place: Place): Generator<ContextChange> {
   const keys = memberKeys(before, after, setTextsOf(place.key ?? ''))
-  const left = new Map<string, number[]>()
+  const unmatched = new Map<string, number[]>()
   for (const [at, member] of keys.after.entries()) {
-    const known = left.get(member)
-    if (known === undefined) left.set(member, [at])
-    else known.push(at)
+    const places = unmatched.get(member)
+    if (places === undefined) unmatched.set(member, [at])
+    else places.push(at)
   }
   for (const [at, value] of before.entries()) {
-    const found = left.get(keys.before[at] ?? '')?.shift()
+    const found = unmatched.get(keys.before[at] ?? '')?.shift()
     const path = `${place.path}/${at}`
     if (found === undefined) yield { kind: 'removed', path, before: value }
     else yield* changes(value, after[found] as Json, { ...place, path })
   }
-  for (const at of [...left.values()].flat().sort((a, b) => a - b)) {
+  for (const at of [...unmatched.values()].flat().sort((a, b) => a - b)) {
     yield { kind: 'added', path: `${place.path}/${at}`, after: after[at] as Json }
   }
 }

@@ -32,14 +32,14 @@ export interface CallFacts {
 export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {}): EventFacts {
   const { type, time, actor, kid } = header
   const declared = declarationOf(type)
-  const said = saidBy(declared?.facts ?? BODY_FACTS, data)
+  const stated = saidBy(declared?.facts ?? BODY_FACTS, data)
   const verdict = declared && sayingOf(declared, data).verdict
   return {
     ...{ type, time, actor, kid },
     principal: header.principal ?? actor,
     ...(call.agent !== undefined && { agent: call.agent }),
     ...(call.tool !== undefined && { tool: call.tool }),
-    ...said,
+    ...stated,
     ...(verdict && { verdict }),
     rules: rulesOf(declared, data),
   }
@@ -58,24 +58,24 @@ export function callOf(type: string, data: JsonObject): string | undefined {
 /** Whether an event answers the query, but for `run`, which its stream says, and `text`, which `matchesText` judges. */
 export function matchesFacts(query: EventQuery, facts: EventFacts & { readonly run?: string | undefined }): boolean {
   return AUDIT_FILTERS.every(({ name, field, compare }) => {
-    const wanted = query[name]
-    if (wanted === undefined || name === 'run' || compare === 'words') return true
-    if (compare === 'any-part') return PART_FIELDS.some((each) => fits('part', facts[each], wanted))
-    return fits(compare, facts[field as keyof typeof facts], wanted)
+    const expected = query[name]
+    if (expected === undefined || name === 'run' || compare === 'words') return true
+    if (compare === 'any-part') return PART_FIELDS.some((each) => fits('part', facts[each], expected))
+    return fits(compare, facts[field as keyof typeof facts], expected)
   })
 }
 
 function fits(
   compare: Exclude<AuditFilterField['compare'], 'words' | 'any-part'>,
   found: string | readonly string[] | undefined,
-  wanted: string | readonly string[],
+  expected: string | readonly string[],
 ): boolean {
   if (found === undefined) return false
-  if (compare === '=') return found === wanted
-  if (compare === '>=') return found >= wanted
-  if (compare === '<') return found < wanted
-  if (compare === 'part') return [found].flat().some((text) => hasPart(text, String(wanted)))
-  return compare === 'in' ? wanted.includes(String(found)) : found.includes(String(wanted))
+  if (compare === '=') return found === expected
+  if (compare === '>=') return found >= expected
+  if (compare === '<') return found < expected
+  if (compare === 'part') return [found].flat().some((text) => hasPart(text, String(expected)))
+  return compare === 'in' ? expected.includes(String(found)) : found.includes(String(expected))
 }
 
 function saidBy(names: readonly BodyFact[], data: JsonObject): { readonly [F in BodyFact]?: string } {

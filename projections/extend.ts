@@ -135,19 +135,19 @@ function changedMembers(
 ): ReadonlySet<number> {
   const changed = new Set<number>()
   if (payload.length < target.length) return changed
-  const [known, said] = [new Set(names.before), new Set(names.now)]
-  const lost = names.before.flatMap((name, i) => (said.has(name) || known.has(names.now[i] as string) ? [] : [i]))
-  const kept = names.before.filter((name) => said.has(name)).length
+  const [previous, current] = [new Set(names.before), new Set(names.now)]
+  const lost = names.before.flatMap((name, i) => (current.has(name) || previous.has(names.now[i] as string) ? [] : [i]))
+  const retained = names.before.filter((name) => current.has(name)).length
   // Whoever names some of what stands there already, and others, means more of them; whoever names most of it says the list anew.
-  const isAnew = kept * 2 > target.length
+  const isRewritten = retained * 2 > target.length
   const shares = lost.map((i) => sameShare(target[i] as Json, payload[i] as Json))
   const isAligned = lost.length > 1 && lost.length === target.length && shares.every((share) => share >= 0.5)
   for (const [at, i] of lost.entries()) {
     const [before, after] = [target[i] as Json, payload[i] as Json]
     const isSameThing =
       isJsonObject(before) && isJsonObject(after)
-        ? (shares[at] as number) >= (kept > 0 || isAligned ? 0.5 : onlyOneOther(before))
-        : isScalar(before) && isScalar(after) && (isAnew || isOtherMeasure(before, after))
+        ? (shares[at] as number) >= (retained > 0 || isAligned ? 0.5 : onlyOneOther(before))
+        : isScalar(before) && isScalar(after) && (isRewritten || isOtherMeasure(before, after))
     if (isSameThing) changed.add(i)
   }
   return changed

@@ -191,8 +191,8 @@ function foldSnapshot(state: RunState): void {
 function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
   while (state.lineage.length > 1 && (state.lineage.at(-1)?.step ?? 0) > data.toStep) state.lineage.pop()
   // A refusal leaves what is established; those that 0.1.0 recorded went back to its last snapshot.
-  const kept = data.context === state.contextDigest ? state.context : state.snapshot.context
-  state.context = data.restored ?? kept
+  const current = data.context === state.contextDigest ? state.context : state.snapshot.context
+  state.context = data.restored ?? current
   state.contextDigest = data.context
   state.rewinds += 1
   // What was built upon had its judgement then.

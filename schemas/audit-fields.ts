@@ -66,10 +66,10 @@ const fact = { column: 'text', optional: true } as const
 /** Of a name, in any case. */
 const Part = z.string().min(1).max(PART_MAX_CHARS)
 
-type Said = readonly [group: FilterGroup, label: string, proof: AuditFilterField['proof'], about: string]
-const byName = (...[group, label, proof, about]: Said) =>
+type FieldArguments = readonly [group: FilterGroup, label: string, proof: AuditFilterField['proof'], about: string]
+const byName = (...[group, label, proof, about]: FieldArguments) =>
   ({ compare: '=', schema: Name, group, label: `${label}, whole name`, proof, about }) as const
-const byPart = (...[group, label, proof, about]: Said) =>
+const byPart = (...[group, label, proof, about]: FieldArguments) =>
   ({ compare: 'part', schema: Part, group, label, proof, about: `${about}, in any case` }) as const
 
 /** In the order of the columns. */

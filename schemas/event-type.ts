@@ -105,9 +105,9 @@ export function saysBy<Schema extends z.ZodObject, Member extends keyof z.infer<
   sayings: Readonly<Record<z.infer<Schema>[Member] & string, Saying>>,
 ): (body: JsonObject) => Saying {
   const known: Readonly<Record<string, Saying>> = sayings
-  const none: Saying = { verdict: null, outcome: 'failure', severity: 'medium' }
+  const fallback: Saying = { verdict: null, outcome: 'failure', severity: 'medium' }
   return ({ [member]: value }) =>
-    typeof value === 'string' && Object.hasOwn(known, value) ? (known[value] ?? none) : none
+    typeof value === 'string' && Object.hasOwn(known, value) ? (known[value] ?? fallback) : fallback
 }
 
 /** A fact of a body; undefined where it says none. */

@@ -50,7 +50,7 @@ export const StartRun = z.strictObject({
 const RunFence = z.int().min(1).optional()
 
 /** Where in the run's code this is requested: a resume and a replay find it by that. */
-const Asked = { scope: Scope.optional(), occurrence: z.int().min(0).optional(), runFence: RunFence }
+const CallFields = { scope: Scope.optional(), occurrence: z.int().min(0).optional(), runFence: RunFence }
 
 export const PostEnvelope = z.strictObject({
   agent: Name,
@@ -64,13 +64,13 @@ export const PostEnvelope = z.strictObject({
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).max(256).optional(),
   signature: z.string().max(4096).optional(),
-  ...Asked,
+  ...CallFields,
 })
 
 export const Rollback = z.strictObject({
   reason: z.string().min(1).max(4096),
   toStep: z.int().min(0).optional(),
-  ...Asked,
+  ...CallFields,
 })
 
 export const RecordJudgement = z.strictObject({

@@ -1,6 +1,6 @@
 /** @module The runtime on a ledger behind HTTP. */
 import { type ClientOptions, createClient } from '../client/client.ts'
-import type { Codec, Kept } from './calls/codecs.ts'
+import type { Codec, CodecValues } from './calls/codecs.ts'
 import { httpConnection } from './runtime/http-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
@@ -18,6 +18,6 @@ import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/
  */
 export function connect<const C extends readonly Codec[] = readonly []>(
   options: ClientOptions & RuntimeOptions<C>,
-): Countersign<Kept<C>> {
+): Countersign<CodecValues<C>> {
   return createRuntime(httpConnection(createClient(options)), options)
 }

@@ -206,8 +206,8 @@ export class HandoffRefused extends AgentError {
   constructor(agent: string, attempts: number, refused: { findings: readonly Finding[]; restored: Established }) {
     const { findings, restored } = refused
     const first = findings.find(({ severity }) => severity === 'error') ?? findings[0]
-    const why = first === undefined ? '' : `: ${first.rule} at ${first.path || 'the whole'}: ${first.message}`
-    super('handoff-refused', `the handoff of ${agent} was refused${why}`, {
+    const reason = first === undefined ? '' : `: ${first.rule} at ${first.path || 'the whole'}: ${first.message}`
+    super('handoff-refused', `the handoff of ${agent} was refused${reason}`, {
       agent,
       attempts,
       findings: findings as unknown as Json,

@@ -1,7 +1,7 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
 import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../compose/embedded.ts'
 import { STORE_OWNER } from '../compose/lease-owner.ts'
-import type { Codec, Kept } from './calls/codecs.ts'
+import type { Codec, CodecValues } from './calls/codecs.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
 import { checkedPrices } from './models/price-table.ts'
@@ -45,7 +45,7 @@ const PORT_MAX = 65_535
  */
 export async function open<const C extends readonly Codec[] = readonly []>(
   options: OpenOptions<C> = {},
-): Promise<Countersign<Kept<C>>> {
+): Promise<Countersign<CodecValues<C>>> {
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', roles, serve, ...settings } = options
   const address = serve === undefined ? undefined : addressOf(serve, path)
   if (settings.prices !== undefined) checkedPrices(settings.prices)
@@ -91,9 +91,9 @@ async function servedAt(opened: Embedded, address: ServeAddress): Promise<Served
         'a bundled program does not carry the server along: keep countersign outside of the bundle, or run countersign serve'
       throw new AgentError('serve-failed', message, { host, port, code }, { cause: error })
     }
-    const why =
+    const reason =
       code === 'EADDRINUSE' ? 'another program has this port' : error instanceof Error ? error.message : String(error)
-    const message = `the ledger cannot be served at ${host}:${port}: ${why}; take another port, or 0 for a free one`
+    const message = `the ledger cannot be served at ${host}:${port}: ${reason}; take another port, or 0 for a free one`
     throw new AgentError('serve-failed', message, { host, port, ...(code !== '' && { code }) }, { cause: error })
   }
 }
@@ -112,7 +112,7 @@ async function servedAt(opened: Embedded, address: ServeAddress): Promise<Served
 export async function fromEnv<const C extends readonly Codec[] = readonly []>(
   env: Readonly<Record<string, string | undefined>> = process.env,
   settings: RuntimeOptions<C> = {},
-): Promise<Countersign<Kept<C>>> {
+): Promise<Countersign<CodecValues<C>>> {
   const { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: token } = env
   if (!url) {
     return open({

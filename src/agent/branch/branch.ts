@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
-import { inputLeftOut, leftOutOf } from '../history/left-out.ts'
+import { redactedInputError, redactedPart } from '../history/redacted-parts.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOptions } from '../runtime/run-options.ts'
 
@@ -32,7 +32,7 @@ export async function branchRun<Input, Output>(
 
 async function startOf({ connection }: Home, run: string): Promise<JsonObject> {
   for await (const { data } of connection.events(run, 'RunStarted')) {
-    if (leftOutOf(data, 'input') !== undefined) throw inputLeftOut(run)
+    if (redactedPart(data, 'input') !== undefined) throw redactedInputError(run)
     return data
   }
   throw new AgentError('run-not-found', `there is no run ${run}`, { run })

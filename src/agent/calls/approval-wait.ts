@@ -37,14 +37,14 @@ export class ApprovalWait {
     this.#waitMs = Math.min(this.#waitMs * 2, LOOK_MS)
   }
 
-  #noticeOf(why: string, { approvalId, argsDigest, expiresAt }: JsonObject): ApprovalNotice {
+  #noticeOf(reason: string, { approvalId, argsDigest, expiresAt }: JsonObject): ApprovalNotice {
     const call = { runId: this.#session.runId, tool: this.#tool }
     return {
       ...call,
       approvalId: String(approvalId),
       argsDigest: String(argsDigest),
       expiresAt: String(expiresAt),
-      why,
+      why: reason,
     }
   }
 }
@@ -58,11 +58,11 @@ const REFUSED = { 'approval-denied': 'denied', 'approval-expired': 'expired' } a
 export function notApproved(session: Session, tool: string, { code, evidence }: Problem): ApprovalDenied | undefined {
   if (code !== 'approval-denied' && code !== 'approval-expired') return undefined
   const { approvalId, onDenied, comment } = evidence
-  const why = typeof comment === 'string' && comment !== '' ? `: ${clip(comment, COMMENT_MAX_CHARS)}` : ''
-  const how = REFUSED[code]
+  const commentText = typeof comment === 'string' && comment !== '' ? `: ${clip(comment, COMMENT_MAX_CHARS)}` : ''
+  const outcome = REFUSED[code]
   const text =
-    how === 'denied'
-      ? `the call of ${tool} was not approved and did not run${why}`
+    outcome === 'denied'
+      ? `the call of ${tool} was not approved and did not run${commentText}`
       : `the call of ${tool} was not approved in time and did not run`
   const error = new ApprovalDenied(text, { code, approvalId: String(approvalId) })
   return onDenied === 'rollback' ? session.fail(error) : error

@@ -54,14 +54,14 @@ export function childCompensation(call: JsonObject, rollBackChild: RollBackChild
 type ChildEnd = Pick<RunOutcome, 'runId' | 'status'>
 
 async function rolledBack({ child, callId }: JsonObject, rollBackChild: RollBackChild): Promise<ChildEnd> {
-  const none = { runId: String(child ?? callId), status: 'COMPENSATED' } as const
-  if (typeof child !== 'string') return none
+  const compensated = { runId: String(child ?? callId), status: 'COMPENSATED' } as const
+  if (typeof child !== 'string') return compensated
   try {
     const { runId, status } = await rollBackChild(child, 'the run that it is a part of is rolled back')
     return { runId, status }
   } catch (error) {
     // Its parent named it, and died before it began.
-    if (error instanceof LedgerRefused && error.code === 'run-not-found') return none
+    if (error instanceof LedgerRefused && error.code === 'run-not-found') return compensated
     throw error
   }
 }

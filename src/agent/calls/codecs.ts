@@ -14,7 +14,7 @@ export interface Codec<Value = unknown> {
 }
 
 /** What a list of codecs keeps. */
-export type Kept<C extends readonly Codec[]> = C extends readonly []
+export type CodecValues<C extends readonly Codec[]> = C extends readonly []
   ? never
   : C[number] extends Codec<infer Value>
     ? Value

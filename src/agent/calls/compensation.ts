@@ -1,6 +1,6 @@
 /** @module What undoes a call of a tool, and what is known of that: settled before anything is undone. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import { isDigestOnly, notOnRecord } from './kept-value.ts'
+import { isDigestOnly, notOnRecord } from './stored-value.ts'
 import type { CallContext, CheckResult, Undo } from './tool-options.ts'
 import type { ToolRegistry, ToolSpec } from './tool-spec.ts'
 
@@ -27,16 +27,16 @@ export function compensationOf(registry: Pick<ToolRegistry, 'get'>, tool: string
     const { tool: name, undo, onUnknown = forward.onUnknown, check } = forward.compensate
     return { tool: name, forward, own: forward, onUnknown, run: undo, ...(check !== undefined && { check }) }
   }
-  const named = forward?.compensate.kind === 'named' ? registry.get(forward.compensate.tool) : undefined
-  if (forward === undefined || named === undefined) return undefined
-  const { check } = named
+  const undoing = forward?.compensate.kind === 'named' ? registry.get(forward.compensate.tool) : undefined
+  if (forward === undefined || undoing === undefined) return undefined
+  const { check } = undoing
   return {
-    tool: named.name,
+    tool: undoing.name,
     forward,
-    own: named,
-    onUnknown: named.onUnknown,
-    run: (what, context) => named.execute(namedArgs(named, what), context),
-    ...(check !== undefined && { check: (what, context) => check(namedArgs(named, what), context) }),
+    own: undoing,
+    onUnknown: undoing.onUnknown,
+    run: (what, context) => undoing.execute(namedArgs(undoing, what), context),
+    ...(check !== undefined && { check: (what, context) => check(namedArgs(undoing, what), context) }),
   }
 }
 
@@ -55,6 +55,6 @@ export function whatToUndo({ forward }: Compensation, call: JsonObject): Undo<un
 }
 
 /** A tool that undoes another gets `{args, result}` as its one argument. */
-function namedArgs(named: ToolSpec, what: Undo<unknown, unknown>): unknown {
-  return named.takes === 'list' ? [what] : what
+function namedArgs(tool: ToolSpec, what: Undo<unknown, unknown>): unknown {
+  return tool.takes === 'list' ? [what] : what
 }

@@ -17,10 +17,10 @@ import { type CallIdentity, claimOf } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { unlessUnreachable } from './claim-queue.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
-import { keptResult } from './kept-result.ts'
 import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
+import { recordedResult } from './recorded-result.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
@@ -55,7 +55,7 @@ export class OneCall {
       session.mustBeActive()
       const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
       if (step.kind === 'value') return this.#restored(step.value)
-      if (step.kind === 'kept') return this.#restored(await keptResult(this.#identity, step.call))
+      if (step.kind === 'kept') return this.#restored(await recordedResult(this.#identity, step.call))
       if (step.kind === 'again') continue
       failures += 1
       const { retries, retryScope } = this.#spec
@@ -141,7 +141,7 @@ export class OneCall {
     if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
     if (!reply.created) return this.#recorded(reply.body)
     const claimed = claimedIn(reply.body)
-    if (reply.body.redacted !== undefined) session.leftOutArgs.set(claimed.callId, this.#identity.args)
+    if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
     return this.#carryOut(claimed)
   }
 

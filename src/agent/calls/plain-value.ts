@@ -108,8 +108,8 @@ function isBoxed(value: object): boolean {
 }
 
 function describe(value: object): string {
-  const made: unknown = (value as { constructor?: unknown }).constructor
-  const name = typeof made === 'function' ? made.name : ''
+  const maker: unknown = (value as { constructor?: unknown }).constructor
+  const name = typeof maker === 'function' ? maker.name : ''
   if (name === '') return 'an object of a class without a name'
   return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
 }

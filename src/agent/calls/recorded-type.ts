@@ -15,7 +15,7 @@ type Vanishing =
   | Request
   | ReadableStream
 
-type LeftOut = undefined | symbol | ((...args: never[]) => unknown)
+type Omitted = undefined | symbol | ((...args: never[]) => unknown)
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 
@@ -34,7 +34,7 @@ export type Recorded<T, Keeps = never> =
           ? T
           : T extends Vanishing
             ? never
-            : T extends LeftOut
+            : T extends Omitted
               ? null
               : undefined extends T
                 ? null
@@ -49,7 +49,7 @@ type SameOr<T, R> = [T] extends [R] ? ([R] extends [T] ? T : R) : R
 
 type RecordedObject<T, Keeps> = T extends readonly unknown[]
   ? { [I in keyof T]: Recorded<T[I], Keeps> }
-  : { [K in keyof T as Stays<T[K], K>]: Recorded<Exclude<T[K], LeftOut>, Keeps> }
+  : { [K in keyof T as Stays<T[K], K>]: Recorded<Exclude<T[K], Omitted>, Keeps> }
 
 /** A member is left out where it cannot be anything else than what JSON leaves out. */
 type Stays<Value, Key> =
@@ -59,7 +59,7 @@ type Stays<Value, Key> =
       ? Key
       : Key extends symbol
         ? never
-        : [Value] extends [LeftOut]
+        : [Value] extends [Omitted]
           ? [Value] extends [never]
             ? Key
             : never

@@ -4,13 +4,13 @@ import { AgentError, RecordedFailure } from '../errors.ts'
 import type { RecordedOutcome } from '../history/recorded-outcome.ts'
 import { ResultTooLarge } from '../loop/tool-error.ts'
 import { textOf } from '../runtime/session.ts'
-import type { KeptResult } from './kept-result.ts'
+import type { RecordedResult } from './recorded-result.ts'
 
 /** What one look or one attempt came to. */
 export type Step =
   | { readonly kind: 'value'; readonly value: Json }
   /** A success whose value lies beside the events, or nowhere. */
-  | { readonly kind: 'kept'; readonly call: KeptResult }
+  | { readonly kind: 'kept'; readonly call: RecordedResult }
   | { readonly kind: 'failed'; readonly error: unknown; readonly live: boolean }
   | { readonly kind: 'again' }
 

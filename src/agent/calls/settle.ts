@@ -14,7 +14,7 @@ import { CALL_VALUE, recordable } from './recordable.ts'
 const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
 const REASON_MAX_CHARS = 1_000
 /** What the ledger says of a result that it cannot hold; and of one that is only too much. */
-const NOT_TAKEN: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
+const NOT_ACCEPTED: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
 const TOO_LARGE: ReadonlySet<string> = new Set([
   'append-too-large',
   'body-too-large',
@@ -53,15 +53,15 @@ export async function settleSuccess(settling: Settling, live: unknown): Promise<
   const result = recordable(live, settling.codecs, CALL_VALUE)
   if (!result.ok) return settleUnrecorded(settling, result, live)
   const { record } = settling
-  const left = settling.leftStanding === true ? { leftStanding: true as const } : {}
-  const reply = await settle(settling, { result: result.value, ...left, ...(record && { record }) }, live)
+  const standing = settling.leftStanding === true ? { leftStanding: true as const } : {}
+  const reply = await settle(settling, { result: result.value, ...standing, ...(record && { record }) }, live)
   if (reply.ok) {
-    const isLeftOut = reply.body.redacted !== undefined
-    return { kind: 'result', value: result.value, ...(isLeftOut && { redacted: true as const }) }
+    const isRedacted = reply.body.redacted !== undefined
+    return { kind: 'result', value: result.value, ...(isRedacted && { redacted: true as const }) }
   }
   const { code, evidence } = reply.problem
   const tooLarge = TOO_LARGE.has(code)
-  if (!tooLarge && !NOT_TAKEN.has(code)) throw new LedgerRefused(reply.problem)
+  if (!tooLarge && !NOT_ACCEPTED.has(code)) throw new LedgerRefused(reply.problem)
   const sizes = tooLarge && evidence.limit !== undefined ? `: ${evidence.actual} bytes, at most ${evidence.limit}` : ''
   return settleUnrecorded(settling, { reason: `${code}${sizes}`, tooLarge }, live)
 }

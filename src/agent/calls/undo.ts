@@ -5,7 +5,7 @@ import { lacks } from '../../../schemas/redacted-parts.ts'
 import type { Redacted } from '../../../schemas/redaction.ts'
 import { pause } from '../../client/transport.ts'
 import { failureOf } from '../errors.ts'
-import { resultLeftOut } from '../history/left-out.ts'
+import { redactedResultError } from '../history/redacted-parts.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { Session } from '../runtime/session.ts'
@@ -14,11 +14,11 @@ import { backoffMs } from './backoff.ts'
 import { childCompensation, isChildCall, type RollBackChild } from './child-run.ts'
 import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
-import { withValues } from './kept-value.ts'
 import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { type DoubtResolution, resolveBy } from './resolve-doubt.ts'
 import { settled, settleSuccess } from './settle.ts'
+import { withValues } from './stored-value.ts'
 import type { ToolRegistry } from './tool-spec.ts'
 
 export interface Undoing {
@@ -50,8 +50,8 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
     )
     const settling = { connection, runId, tool: compensation.tool, claimed, codecs: compensation.own.codecs }
     if (attempted.kind === 'succeeded') {
-      const left = compensation.leavesStanding?.(attempted.value) === true
-      await settleSuccess({ ...settling, ...(left && { leftStanding: true as const }) }, attempted.value)
+      const leavesStanding = compensation.leavesStanding?.(attempted.value) === true
+      await settleSuccess({ ...settling, ...(leavesStanding && { leftStanding: true as const }) }, attempted.value)
       return
     }
     failures += 1
@@ -121,9 +121,9 @@ function lostToUndo(call: JsonObject, session: Session | undefined): Error | und
   const { callId, tool, argsRedacted, resultRedacted } = call
   const id = String(callId)
   if (isChildCall(String(tool))) return undefined
-  const lacksArgs = argsRedacted !== undefined && session?.leftOutArgs.has(id) !== true
+  const lacksArgs = argsRedacted !== undefined && session?.redactedArgs.has(id) !== true
   const isLost = lacks(resultRedacted as Redacted | undefined, 'result') && session?.unrecorded.has(id) !== true
-  return lacksArgs || isLost ? resultLeftOut(String(tool), id) : undefined
+  return lacksArgs || isLost ? redactedResultError(String(tool), id) : undefined
 }
 
 /** An abort of the run does not cut a compensation short. */
@@ -135,7 +135,7 @@ async function attempt(
   const forwardId = String(call.callId)
   const lost = lostToUndo(call, session)
   if (lost !== undefined) return { kind: 'failed', error: lost }
-  const args = session?.leftOutArgs.get(forwardId)
+  const args = session?.redactedArgs.get(forwardId)
   const recorded = whatToUndo(compensation, args === undefined ? call : { ...call, args })
   const live = session?.unrecorded.has(forwardId) === true
   const what = live ? { args: recorded.args, result: session.unrecorded.get(forwardId) } : recorded

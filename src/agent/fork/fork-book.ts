@@ -69,13 +69,13 @@ export class ForkBook {
 
   /** Throws where recorded forks, or those up to an event, were never requested. */
   mustBeSpent(until = Number.POSITIVE_INFINITY): void {
-    const left = [...this.#unasked]
+    const remaining = [...this.#unasked]
       .filter(({ index }) => index <= until)
       .slice(0, SHOWN_MAX)
       .map(recordedShape)
-    if (left.length === 0) return
+    if (remaining.length === 0) return
     const message = 'the record holds forks that the code did not ask for'
-    throw new ResumeDiverged(message, { expected: left, actual: null }, this.#code)
+    throw new ResumeDiverged(message, { expected: remaining, actual: null }, this.#code)
   }
 
   #diverged(expected: JsonObject | null, actual: JsonObject): ResumeDiverged {

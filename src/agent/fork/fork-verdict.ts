@@ -70,11 +70,15 @@ function failed(verdict: Verdict, receipts: readonly BranchReceipt[]): ForkFaile
     return new ForkFailed('fork-conflict', message, { evidence, receipts })
   }
   const [first] = findings ?? []
-  const why = outcome === 'none' ? said(receipts) : `${first?.rule} at ${first?.path || 'the whole'}: ${first?.message}`
-  return new ForkFailed('fork-failed', `nothing was merged (${why}): the context is unchanged`, { evidence, receipts })
+  const reason =
+    outcome === 'none' ? receiptsText(receipts) : `${first?.rule} at ${first?.path || 'the whole'}: ${first?.message}`
+  return new ForkFailed('fork-failed', `nothing was merged (${reason}): the context is unchanged`, {
+    evidence,
+    receipts,
+  })
 }
 
-function said(receipts: readonly BranchReceipt[]): string {
+function receiptsText(receipts: readonly BranchReceipt[]): string {
   return receipts
     .map(({ branch, status, error }) => `${branch} ${status}${error ? `: ${error.message}` : ''}`)
     .join('; ')

@@ -55,9 +55,9 @@ class Fork<Run> {
 
   async result(): Promise<ForkResult> {
     const { session } = this.#place
-    const known = this.#known()
-    for (const [name, report] of known?.reports ?? []) this.#reports.set(name, report)
-    if (known?.verdict !== undefined) return this.#served(known, known.verdict)
+    const recorded = this.#known()
+    for (const [name, report] of recorded?.reports ?? []) this.#reports.set(name, report)
+    if (recorded?.verdict !== undefined) return this.#served(recorded, recorded.verdict)
     if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
     const frozen = await this.#open()
     const running = this.#plan.branches.map((branch) => this.#carry(branch, frozen))
@@ -75,12 +75,12 @@ class Fork<Run> {
   }
 
   /** Winner and order are those of then. What the branches called counts as requested. */
-  async #served(known: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
+  async #served(recorded: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
     const { pipeline } = this.#place.session
     for (const { scope } of this.#plan.branches) this.#pass(scope)
     // The handoff of a join stands right behind it.
     pipeline.view.passed(verdict.index + 1)
-    this.#forkId = known.started.forkId
+    this.#forkId = recorded.started.forkId
     return this.#ended({ verdict: verdict.body }, pipeline.view.now(), [])
   }
 
@@ -108,10 +108,10 @@ class Fork<Run> {
   async #carry(planned: PlannedBranch<Run>, frozen: JsonObject): Promise<boolean> {
     const { name, scope } = planned
     const { session } = this.#place
-    const known = this.#reports.get(name)
-    if (known !== undefined) {
+    const earlier = this.#reports.get(name)
+    if (earlier !== undefined) {
       this.#pass(scope)
-      return isOffer(known)
+      return isOffer(earlier)
     }
     // Before it crashed, the run had a winner already.
     if (this.#plan.join === 'first_wins' && [...this.#reports.values()].some(isOffer)) {
@@ -122,8 +122,8 @@ class Fork<Run> {
     const outer = this.#place.branch?.signal ?? session.signal
     const signal = linkedSignal(this.#giveUp.signal, outer)
     const execution = this.#place
-    const givenUp = this.#giveUp.signal
-    const report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, givenUp, score })
+    const abandoned = this.#giveUp.signal
+    const report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, abandoned, score })
     if (this.#giveUp.signal.aborted || session.failed !== undefined) return false
     const { connection } = liveOf(session)
     const body = { branch: name, ...report, runFence: session.fence }
@@ -195,8 +195,8 @@ class Fork<Run> {
     return resultOf(verdict, { reports: this.#reports, established, unwound })
   }
 
-  #abort(why: string): void {
-    this.#giveUp.abort(new DOMException(`the branch was given up: ${why}`, 'AbortError'))
+  #abort(reason: string): void {
+    this.#giveUp.abort(new DOMException(`the branch was given up: ${reason}`, 'AbortError'))
   }
 
   #refused(refusal: LedgerRefused): LedgerRefused {
@@ -207,11 +207,11 @@ class Fork<Run> {
 /** Resolves at the first valid branch, or when none is left; rejects where one cannot go on. */
 function firstValid(running: readonly Promise<boolean>[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    let left = running.length
+    let remaining = running.length
     for (const branch of running) {
       branch.then((valid) => {
-        left -= 1
-        if (valid || left === 0) resolve()
+        remaining -= 1
+        if (valid || remaining === 0) resolve()
       }, reject)
     }
   })

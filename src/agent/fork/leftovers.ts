@@ -1,9 +1,9 @@
 /** @module Calls that an earlier process left under way in branches nobody runs again: the run cannot end before their outcome is known. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
-import { argumentsOf } from '../calls/kept-value.ts'
 import { OwnerWait } from '../calls/owner-wait.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
+import { argumentsOf } from '../calls/stored-value.ts'
 import type { Connection } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { isCovered } from '../saga/outcome.ts'

@@ -44,12 +44,12 @@ export function planFork<Run>(
 }
 
 function namesOf(branches: readonly BranchOf<never>[]): string[] {
-  const taken = new Set(branches.flatMap(({ name }) => name ?? []))
+  const used = new Set(branches.flatMap(({ name }) => name ?? []))
   const names = branches.map(({ name, agent }) => {
     if (name !== undefined) return name
     let free = agent
-    for (let n = 2; taken.has(free); n += 1) free = `${agent}-${n}`
-    taken.add(free)
+    for (let n = 2; used.has(free); n += 1) free = `${agent}-${n}`
+    used.add(free)
     return free
   })
   const twice = names.find((name, i) => names.indexOf(name) !== i)

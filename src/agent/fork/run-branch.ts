@@ -17,7 +17,7 @@ export interface BranchRun<Run> {
   readonly frozen: JsonObject
   readonly signal: AbortSignal
   /** Aborted when another branch has won. */
-  readonly givenUp: AbortSignal
+  readonly abandoned: AbortSignal
   readonly score: Extract<ForkOptions, { join: 'vote' }>['score']
 }
 
@@ -31,13 +31,13 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     // A branch hands over what it returns, as a step does: calls in it are its agent's.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
     const handedOver = outputOf(await carried(running, step), planned.agent)
-    const { payload: output, add, supersedes: said = [] } = handedOver
+    const { payload: output, add, supersedes: supersessions = [] } = handedOver
     const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(handedOver))
     const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
     }
-    const supersedes = [...(planned.branch.supersedes ?? []), ...said]
+    const supersedes = [...(planned.branch.supersedes ?? []), ...supersessions]
     return {
       output,
       ...(add !== undefined && { add }),
@@ -53,7 +53,7 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
 }
 
 function carried<Run>(
-  { execution, planned, runOf, frozen, signal, givenUp }: BranchRun<Run>,
+  { execution, planned, runOf, frozen, signal, abandoned }: BranchRun<Run>,
   step: StepFrame,
 ): Promise<unknown> {
   const { name, agent, scope, branch } = planned
@@ -62,7 +62,7 @@ function carried<Run>(
     scope,
     dedupe: execution.dedupe,
     ancestors: execution.ancestors,
-    branch: { scope, signal, givenUp },
+    branch: { scope, signal, abandoned },
     step,
   }
   const run = runOf(inner)

@@ -35,16 +35,16 @@ export async function readExport(
  * Whether the ledger at hand holds the same events: their links lead to the digest of the last one, and the ledger checks seals as it reads. False where it
  * has no such run. Throws `export-altered` where it holds another record of the run.
  */
-export async function isHeldBy(
+export async function isOnRecord(
   connection: Pick<Connection, 'events'>,
   file: string,
   { runId, events, digest }: Awaited<ReturnType<typeof readExport>>,
 ): Promise<boolean> {
   let revision = 0
-  let held: string | undefined
+  let lastDigest: string | undefined
   try {
     for await (const event of connection.events(runId)) {
-      held = event.digest
+      lastDigest = event.digest
       revision += 1
       if (revision === events.length) break
     }
@@ -52,7 +52,7 @@ export async function isHeldBy(
     if (error instanceof LedgerError && error.problem.code === 'run-not-found') return false
     throw error
   }
-  if (revision === events.length && held === digest) return true
+  if (revision === events.length && lastDigest === digest) return true
   throw altered(file, events.length, `the ledger at hand has another record of the run ${runId}`)
 }
 

@@ -133,12 +133,12 @@ export class RecordedHistory {
     }
     for (let index = first; index < call.attempts.length; index += 1) {
       const attempt = call.attempts[index]
-      const known = attempt?.outcome
+      const recorded = attempt?.outcome
       const last = index === call.attempts.length - 1
-      if (attempt === undefined || known === undefined) return { kind: 'open', call, seen: false }
-      if (known.kind === 'unknown' && last) return { kind: 'open', call, seen: known.seen }
-      const outcome = servedAs(known)
-      if (known.kind !== 'succeeded') this.#servedAttempts.set(call.callId, index + 1)
+      if (attempt === undefined || recorded === undefined) return { kind: 'open', call, seen: false }
+      if (recorded.kind === 'unknown' && last) return { kind: 'open', call, seen: recorded.seen }
+      const outcome = servedAs(recorded)
+      if (recorded.kind !== 'succeeded') this.#servedAttempts.set(call.callId, index + 1)
       if (outcome !== undefined) return { kind: 'outcome', call, attempt, outcome, attempts: index + 1 - first }
     }
     return { kind: 'nothing' }
@@ -188,10 +188,10 @@ export class RecordedHistory {
     this.#mustBeEmpty(this.inheritedLeft())
   }
 
-  #mustBeEmpty(left: readonly RecordedCall[]): void {
-    if (left.length === 0) return
-    const message = `the record holds calls that the code did not ask for: ${names(left)}`
-    throw new ResumeDiverged(message, { expected: left.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)
+  #mustBeEmpty(remaining: readonly RecordedCall[]): void {
+    if (remaining.length === 0) return
+    const message = `the record holds calls that the code did not ask for: ${names(remaining)}`
+    throw new ResumeDiverged(message, { expected: remaining.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)
   }
 
   /** A call that the record does not hold. */
@@ -230,8 +230,8 @@ export class RecordedHistory {
     const { spec, args, execution, occurrence } = identity
     const actual = { tool: spec.name, args, scope: execution.scope ?? null, occurrence }
     const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }
-    const wanted = expected.length === 0 ? 'no such call' : names(expected)
-    const message = `the code asks for ${spec.name} with other arguments than the record holds (${wanted}): nothing was run`
+    const expectedText = expected.length === 0 ? 'no such call' : names(expected)
+    const message = `the code asks for ${spec.name} with other arguments than the record holds (${expectedText}): nothing was run`
     return new ResumeDiverged(message, details, this.#code)
   }
 }
@@ -241,9 +241,9 @@ function isUnseen({ outcome }: RecordedAttempt): boolean {
 }
 
 /** A failure that the code of then saw is a failure now; an attempt that died with its process is none. */
-function servedAs(known: RecordedOutcome): Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }> | undefined {
-  if (known.kind === 'succeeded' || known.kind === 'failed') return known
-  return known.seen ? { kind: 'failed', error: { message: known.reason, code: 'outcome-unknown' } } : undefined
+function servedAs(recorded: RecordedOutcome): Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }> | undefined {
+  if (recorded.kind === 'succeeded' || recorded.kind === 'failed') return recorded
+  return recorded.seen ? { kind: 'failed', error: { message: recorded.reason, code: 'outcome-unknown' } } : undefined
 }
 
 function placeOf({ tool, phase, scope }: Pick<RecordedCall, 'tool' | 'phase' | 'scope'>): string {

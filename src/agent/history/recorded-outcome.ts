@@ -31,8 +31,9 @@ const OUTCOMES = {
   ToolCallInDoubt: unknown,
   CompensationInDoubt: unknown,
   ToolCallResolved: ({ outcome, result = null, resultRef, redacted }, before) => {
-    const left = lacks(redacted, 'result') && { redacted: true as const }
-    if (outcome !== 'not-executed') return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...left }
+    const redactedPart = lacks(redacted, 'result') && { redacted: true as const }
+    if (outcome !== 'not-executed')
+      return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...redactedPart }
     return before?.kind === 'unknown'
       ? { ...before, kind: 'not-executed' }
       : { kind: 'not-executed', seen: false, reason: 'it was not executed' }
@@ -60,8 +61,14 @@ function succeeded({
   unrecorded,
   redacted,
 }: EventBody<'ToolCallSucceeded'>): RecordedOutcome {
-  const left = unrecorded === undefined && lacks(redacted, 'result') && { redacted: true as const }
-  return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...(unrecorded && { unrecorded }), ...left }
+  const redactedPart = unrecorded === undefined && lacks(redacted, 'result') && { redacted: true as const }
+  return {
+    kind: 'succeeded',
+    result,
+    ...(resultRef && { resultRef }),
+    ...(unrecorded && { unrecorded }),
+    ...redactedPart,
+  }
 }
 
 function unknown({ cause, reason }: EventBody<'ToolCallInDoubt'>): RecordedOutcome {

@@ -7,9 +7,9 @@ import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
 import type { Problem, RunEvent } from '../runtime/connection.ts'
 import { budgetRefusal } from './budget-refusal.ts'
-import { leftOutFor } from './left-out.ts'
 import { isOutcome, OUTCOME_TYPES, outcomeOf, type RecordedOutcome } from './recorded-outcome.ts'
 import { endWait, recordedWait, waitOutcome } from './recorded-waits.ts'
+import { redactedParts } from './redacted-parts.ts'
 
 export interface RecordedAttempt {
   readonly claimedAt: string
@@ -99,9 +99,9 @@ export interface RecordedRun {
   /** Where the run came from, where it is a branch. */
   branchOf?: EventBody<'RunStarted'>['branchOf']
   /** What the policy left out that its code was handed, or is found by. */
-  readonly leftOut: string[]
+  readonly redacted: string[]
   /** Calls that were claimed anew beyond what a branch inherits. */
-  readonly goneOn: Set<string>
+  readonly reclaimed: Set<string>
   /** What a branch is served of the run that it left. */
   inherited?: Inherited
   end?: RecordedEnd
@@ -122,8 +122,8 @@ export function newRecord(): RecordedRun {
     rollbacks: [],
     handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
-    leftOut: [],
-    goneOn: new Set(),
+    redacted: [],
+    reclaimed: new Set(),
   }
 }
 
@@ -138,7 +138,7 @@ export function foldEvent(run: RecordedRun, event: RunEvent): void {
   run.events += 1
   if (!Object.hasOwn(FOLDS, event.type)) return
   // The table pairs each type with the fold of its own body.
-  run.leftOut.push(...leftOutFor(event.data))
+  run.redacted.push(...redactedParts(event.data))
   const fold = FOLDS[event.type as RunEventType] as ((run: RecordedRun, event: RunEvent, data: unknown) => void) | null
   fold?.(run, event, event.data)
 }
@@ -223,9 +223,9 @@ function refuseApproval(run: RecordedRun, approvalId: string, { code, detail, co
 
 function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCallClaimed'>): void {
   if (data.approvalId !== undefined) run.approvals.delete(slotOf(data.phase, data.key))
-  const known = run.calls.get(data.callId)
-  if (known !== undefined) {
-    known.attempts.push({ claimedAt: time })
+  const recorded = run.calls.get(data.callId)
+  if (recorded !== undefined) {
+    recorded.attempts.push({ claimedAt: time })
     return
   }
   const { callId, key, tool, phase, argsRef, argsDigest, compensate, scope, occurrence = 0 } = data
@@ -290,9 +290,9 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
  */
 export function foldLateOutcome(run: RecordedRun, event: RunEvent): void {
   const callId = String(event.data.callId)
-  if (event.type === 'ToolCallClaimed') run.goneOn.add(callId)
-  const known = run.calls.get(callId)?.attempts.at(-1)?.outcome
-  const isOpen = known === undefined || known.kind === 'unknown'
+  if (event.type === 'ToolCallClaimed') run.reclaimed.add(callId)
+  const outcome = run.calls.get(callId)?.attempts.at(-1)?.outcome
+  const isOpen = outcome === undefined || outcome.kind === 'unknown'
   const undoesAnother = event.data.compensates !== undefined
-  if (isOutcome(event.type) && !undoesAnother && isOpen && !run.goneOn.has(callId)) foldOutcome(run, event)
+  if (isOutcome(event.type) && !undoesAnother && isOpen && !run.reclaimed.has(callId)) foldOutcome(run, event)
 }

@@ -13,10 +13,10 @@ import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
-import { mustBeWhole } from './left-out.ts'
-import { isHeldBy, readExport } from './read-export.ts'
+import { isOnRecord, readExport } from './read-export.ts'
 import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
+import { mustBeWhole } from './redacted-parts.ts'
 
 /** What is replayed: a run of the ledger by its id, or a JSONL export of one by its file. */
 export type ReplaySource = string | { readonly file: string }
@@ -119,8 +119,8 @@ async function sourceOf(
 ): Promise<{ runId: string; events: AsyncIterable<RunEvent>; checked: ReplayResult<unknown>['checked'] }> {
   if (typeof source === 'string') return { runId: source, events: connection.events(source), checked: 'seals' }
   const exported = await readExport(source.file)
-  const isHeld = await isHeldBy(connection, source.file, exported)
-  return { runId: exported.runId, events: each(exported.events), checked: isHeld ? 'seals' : 'links' }
+  const isVerified = await isOnRecord(connection, source.file, exported)
+  return { runId: exported.runId, events: each(exported.events), checked: isVerified ? 'seals' : 'links' }
 }
 
 async function* each(events: readonly RunEvent[]): AsyncGenerator<RunEvent, void> {

@@ -104,7 +104,7 @@ export function agent(options: AgentOptions): Agent {
     leaseMs: options.leaseMs,
   }
   /** Where the code stands now is where the conversation is held, whoever reads it. */
-  const held = (conversation: Conversation, isRead = false): AsyncGenerator<AgentPart, Answer> => {
+  const conversationOf = (conversation: Conversation, isRead = false): AsyncGenerator<AgentPart, Answer> => {
     const execution = placeHere(name, tools)
     const begun =
       'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]
@@ -114,8 +114,8 @@ export function agent(options: AgentOptions): Agent {
   }
   return {
     name,
-    generate: async (conversation) => answerIn(held(conversation)),
-    stream: (conversation) => parts(held(conversation, true)),
+    generate: async (conversation) => answerIn(conversationOf(conversation)),
+    stream: (conversation) => parts(conversationOf(conversation, true)),
   }
 }
 
@@ -141,13 +141,13 @@ async function* inAgentSpan(
   }
 }
 
-async function* parts(held: AsyncGenerator<AgentPart, Answer>): AsyncGenerator<AgentPart, void> {
-  yield { type: 'answer', ...(yield* held) }
+async function* parts(conversation: AsyncGenerator<AgentPart, Answer>): AsyncGenerator<AgentPart, void> {
+  yield { type: 'answer', ...(yield* conversation) }
 }
 
-async function answerIn(held: AsyncGenerator<AgentPart, Answer>): Promise<Answer> {
+async function answerIn(conversation: AsyncGenerator<AgentPart, Answer>): Promise<Answer> {
   for (;;) {
-    const next = await held.next()
+    const next = await conversation.next()
     if (next.done === true) return next.value
   }
 }

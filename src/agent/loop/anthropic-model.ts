@@ -94,10 +94,10 @@ function turnsOf(messages: readonly Message[]): JsonObject[] {
 function blocksOf(message: Exclude<Message, { role: 'system' }> | Message): JsonObject[] {
   if (message.role === 'tool') return [resultOf(message)]
   const text = message.content ?? ''
-  const said: JsonObject[] = text === '' ? [] : [{ type: 'text', text }]
-  if (message.role !== 'assistant') return said
+  const blocks: JsonObject[] = text === '' ? [] : [{ type: 'text', text }]
+  if (message.role !== 'assistant') return blocks
   return [
-    ...said,
+    ...blocks,
     ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => ({
       type: 'tool_use',
       id,

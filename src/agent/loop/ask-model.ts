@@ -10,7 +10,7 @@ import { AgentError, failureOf } from '../errors.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { isPartSource, PartStream, receivedBefore } from '../streams/part-stream.ts'
 import type { DescribedTool } from './describe-tools.ts'
-import { messageFault, type Said } from './message-fault.ts'
+import { type ModelMessage, messageFault } from './message-fault.ts'
 import type { AssistantMessage, Message, Model, ModelFunction } from './messages.ts'
 import { messageOf, textOf, textsOf } from './turn-parts.ts'
 
@@ -91,7 +91,7 @@ function turnSpec(
   const execute = async (_: unknown, { signal: ending }: CallContext) => {
     const signal = stream.endedBy(ending)
     const answer = await model.complete([...history.messages], descriptions, { signal, stream: isRead })
-    return said(model.name, isPartSource(answer) ? messageOf(await stream.collect(answer, signal)) : answer)
+    return assistantMessage(model.name, isPartSource(answer) ? messageOf(await stream.collect(answer, signal)) : answer)
   }
   const inputs = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
   return {
@@ -110,13 +110,13 @@ function usageOf({ usage }: AssistantMessage, model: string): Usage | undefined 
   return usage && { tokens: usage.inputTokens + usage.outputTokens, ...usage, model }
 }
 
-function said(name: string, answer: unknown): Json {
+function assistantMessage(name: string, answer: unknown): Json {
   const fault = messageFault(answer)
   if (fault !== undefined) {
     const { place, message } = fault
     throw new AgentError('invalid-model-message', `what ${name} said is no message at ${place}: ${message}`, { place })
   }
-  const { content, toolCalls = [], usage, parts = [] } = answer as Said & { readonly parts?: readonly number[] }
+  const { content, toolCalls = [], usage, parts = [] } = answer as ModelMessage & { readonly parts?: readonly number[] }
   return {
     role: 'assistant',
     content: content ?? null,

@@ -3,7 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { recordable } from '../calls/recordable.ts'
 
 /** What a model's function returns, once `messageFault` finds nothing in it. Members that are not named here are left out of the record. */
-export interface Said {
+export interface ModelMessage {
   readonly content?: string | null
   readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: Json }[]
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
@@ -37,8 +37,8 @@ function toolCallsFault(calls: unknown): MessageFault | undefined {
     // Of these `JSON.stringify` would make nothing at all, without a word.
     if (['undefined', 'function', 'symbol'].includes(typeof call.arguments))
       return { place: `${place}/arguments`, message: 'expected a JSON value' }
-    const held = recordable(call.arguments)
-    if (!held.ok) return { place: `${place}/arguments`, message: `expected a JSON value: ${held.reason}` }
+    const recorded = recordable(call.arguments)
+    if (!recorded.ok) return { place: `${place}/arguments`, message: `expected a JSON value: ${recorded.reason}` }
   }
   return undefined
 }

@@ -1,17 +1,19 @@
 /** @module A turn of the model in parts: put together for the record, and taken apart again as it came. */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
-import type { Said } from './message-fault.ts'
+import type { ModelMessage } from './message-fault.ts'
 import type { ModelPart } from './messages.ts'
 
 /** The turn of these parts; `parts`: the lengths of its texts, in UTF-16 code units. What is no part stands where the check of the message finds it. */
-export function messageOf(parts: readonly unknown[]): Said & { readonly parts: readonly number[] } {
+export function messageOf(parts: readonly unknown[]): ModelMessage & { readonly parts: readonly number[] } {
   const all = parts as readonly Partial<Record<'text' | 'toolCall' | 'usage', unknown>>[]
   const texts = all.flatMap((part) => ('text' in part ? [part.text] : []))
   const isText = texts.every((text) => typeof text === 'string')
-  const usage = all.findLast((part) => 'usage' in part)?.usage as Said['usage']
+  const usage = all.findLast((part) => 'usage' in part)?.usage as ModelMessage['usage']
   return {
     content: isText ? texts.join('') || null : (texts as never),
-    toolCalls: all.flatMap((part) => ('toolCall' in part ? [part.toolCall] : [])) as NonNullable<Said['toolCalls']>,
+    toolCalls: all.flatMap((part) => ('toolCall' in part ? [part.toolCall] : [])) as NonNullable<
+      ModelMessage['toolCalls']
+    >,
     ...(usage !== undefined && { usage }),
     parts: isText ? texts.map((text) => (text as string).length) : [],
   }

@@ -33,14 +33,14 @@ export async function takeTurn(
   { tools, callsMax }: TurnOptions,
 ): Promise<readonly ToolMessage[]> {
   const grouped = requests.length > 1 ? { ...execution, group: 'turn' } : execution
-  const taken = await Promise.allSettled(
+  const results = await Promise.allSettled(
     requests.map((request, i) => {
       if (i >= callsMax) return refusal(request, `at most ${callsMax} calls a turn: ask for this one in the next`)
       const tool = tools.get(request.name)
       return tool === undefined ? refusal(request, unknownTool(request, tools)) : answerTo(grouped, request, tool)
     }),
   )
-  return taken.map((each) => {
+  return results.map((each) => {
     if (each.status === 'rejected') throw each.reason
     return each.value
   })
@@ -60,13 +60,14 @@ async function answerTo(execution: ExecutionContext, request: ToolRequest, tool:
     // Without a call on record the arguments themselves were refused; behind one, those of a call that the tool made.
     const unfit = error instanceof AgentError && UNFIT.has(error.code) && trace.callId === undefined
     if (unfit) return refusal(request, error.message)
-    if (goesOn(execution, spec, error)) return refusal(request, error instanceof Error ? error.message : String(error))
+    if (continuesAfter(execution, spec, error))
+      return refusal(request, error instanceof Error ? error.message : String(error))
     throw new TurnFailed(spec, error)
   }
 }
 
 /** The tool says that its failures are the model's to deal with. */
-function goesOn(execution: ExecutionContext, { onFailure, retryScope }: ToolSpec, error: unknown): boolean {
+function continuesAfter(execution: ExecutionContext, { onFailure, retryScope }: ToolSpec, error: unknown): boolean {
   return onFailure === 'continue' && retryScope === 'tool' && mayPassOver(execution, error)
 }
 

@@ -10,13 +10,13 @@ import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
 import type { ConversationBook } from './conversation-book.ts'
-import { leftHere } from './left-here.ts'
 import { answerOnRecord, failureOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import type { ModelSettings } from './model-settings.ts'
 import { type Rate, recordedUsage, soundUsage } from './model-usage.ts'
 import { type ModelUsage, priceOf } from './price-table.ts'
 import { type Projection, project } from './projection.ts'
 import { MODEL_BACKOFF, modelWaitMs } from './provider-errors.ts'
+import { remainingBudget } from './remaining-budget.ts'
 
 /** A model call, whatever the provider. */
 export interface ModelAsk {
@@ -77,7 +77,7 @@ export async function askModel<Answer>(
   noteServed(execution, args, trace)
   const served = servedFrom(recorded)
   if (served.kind === 'response') return ask.fromJson(served.response)
-  return askModel(askAgainAt(origin, ask, trace), ask, origin)
+  return askModel(repeatedRequestPlace(origin, ask, trace), ask, origin)
 }
 
 export interface Used {
@@ -127,7 +127,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
     timeoutMs: settings.timeout,
     leaseMs: settings.leaseMs,
     reserve: async () => {
-      const projection = project(projectedOf(ask, { agent, rate }), await leftHere(execution.session, agent))
+      const projection = project(projectedOf(ask, { agent, rate }), await remainingBudget(execution.session, agent))
       bound = projection.outputTokens
       return projection.reserve
     },
@@ -185,7 +185,11 @@ export function byPosition(execution: ExecutionContext): ExecutionContext {
  * Where the content of a served call is requested anew: in a scope of its own below `origin`, where it was requested first, so that what
  * comes after keeps its place.
  */
-export function askAgainAt(origin: ExecutionContext, ask: ModelAsk, { callId = '' }: CallTrace): ExecutionContext {
+export function repeatedRequestPlace(
+  origin: ExecutionContext,
+  ask: ModelAsk,
+  { callId = '' }: CallTrace,
+): ExecutionContext {
   const { session } = origin
   if (ask.settings.onMissing !== 'call' || session.live === undefined) {
     const message = `what ${ask.provider}/${ask.model} said then is not on record (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`

@@ -8,20 +8,20 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { ChunkFeed } from '../streams/chunk-feed.ts'
 import { untilAborted } from '../streams/until-aborted.ts'
 import {
-  askAgainAt,
   byPosition,
   type ModelAsk,
   type ModelCallContext,
   modelSpec,
   noteServed,
   type Opened,
+  repeatedRequestPlace,
   type Used,
 } from './ask-model.ts'
 import { chunksOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import { bytesOf } from './model-settings.ts'
 import { soundUsage } from './model-usage.ts'
 import type { ModelUsage } from './price-table.ts'
-import { saidIn } from './stream-texts.ts'
+import { textIn } from './stream-texts.ts'
 
 export interface StreamAsk<Chunk> extends ModelAsk {
   /** Dials, and gives the chunks; an abort of the context's signal ends them. */
@@ -119,7 +119,7 @@ class LiveStream<Chunk> {
   #counted(chunks: readonly Json[]): ModelUsage {
     const { inputTokens, settings } = this.#ask
     const count = settings.countTokens ?? bytesOf
-    return { inputTokens, outputTokens: count(saidIn(chunks)) }
+    return { inputTokens, outputTokens: count(textIn(chunks)) }
   }
 }
 
@@ -131,7 +131,7 @@ function servedStream<Chunk>(
   noteServed(origin, args, trace)
   const served = servedFrom(value)
   if (served.kind === 'chunks') return revived(served.chunks, ask.fromJson)
-  return askStream(askAgainAt(origin, ask, trace), ask, origin)
+  return askStream(repeatedRequestPlace(origin, ask, trace), ask, origin)
 }
 
 /** A stream that broke then breaks now, when it is read, behind what came before. */

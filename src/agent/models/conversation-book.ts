@@ -1,6 +1,6 @@
 /** @module The model requests of a run that are on record, as far as later ones may go on from them. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { changeSince, commonStart, type KnownRequest, knownRequest, type RequestChange } from './conversation.ts'
+import { changeSince, commonStart, type IndexedRequest, indexedRequest, type RequestChange } from './conversation.ts'
 
 /** Requests below this many characters stand as they are. */
 const WHOLE_CHARS = 2_048
@@ -11,12 +11,12 @@ const DIGESTS_MAX = 100_000
 
 export class ConversationBook {
   /** Oldest first. */
-  readonly #known: KnownRequest[] = []
+  readonly #known: IndexedRequest[] = []
 
   /** What goes on record in place of a request; undefined: the request itself. */
   changeOf(request: Json): RequestChange | undefined {
     if (!isLong(request)) return undefined
-    const now = knownRequest(request)
+    const now = indexedRequest(request)
     const before = this.#nearest(now)
     if (before === undefined) return undefined
     const change = changeSince(before, request, now)
@@ -26,8 +26,8 @@ export class ConversationBook {
   /** The request is on record, whole or as a change: later ones may go on from it. */
   recorded(request: Json | undefined): void {
     if (request === undefined || !isLong(request)) return
-    const now = knownRequest(request)
-    const replaced = this.#known.findIndex((each) => isGoneOnFrom(each, now))
+    const now = indexedRequest(request)
+    const replaced = this.#known.findIndex((each) => isContinuedBy(each, now))
     if (replaced >= 0) this.#known.splice(replaced, 1)
     this.#known.push(now)
     while (this.#known.length > CONVERSATIONS_MAX || (this.#digests > DIGESTS_MAX && this.#known.length > 1)) {
@@ -40,7 +40,7 @@ export class ConversationBook {
   }
 
   /** The one with which it has most in common; of equal ones the latest. */
-  #nearest(now: KnownRequest): KnownRequest | undefined {
+  #nearest(now: IndexedRequest): IndexedRequest | undefined {
     const shared = this.#known.map((each) => sharedMembers(each, now))
     const most = Math.max(0, ...shared)
     return most === 0 ? undefined : this.#known[shared.lastIndexOf(most)]
@@ -51,7 +51,7 @@ function isLong(request: Json): request is JsonObject {
   return isJsonObject(request) && JSON.stringify(request).length >= WHOLE_CHARS
 }
 
-function sharedMembers(before: KnownRequest, now: KnownRequest): number {
+function sharedMembers(before: IndexedRequest, now: IndexedRequest): number {
   let shared = 0
   for (const [name, is] of now.members) {
     const was = before.members.get(name)
@@ -62,7 +62,7 @@ function sharedMembers(before: KnownRequest, now: KnownRequest): number {
 }
 
 /** Every list of the earlier one is the start of that of the later one: nobody needs the earlier one any more. */
-function isGoneOnFrom(before: KnownRequest, now: KnownRequest): boolean {
+function isContinuedBy(before: IndexedRequest, now: IndexedRequest): boolean {
   return [...before.members].every(([name, was]) => {
     const is = now.members.get(name)
     return Array.isArray(was) && Array.isArray(is) ? commonStart(was, is) === was.length : was === is

@@ -7,7 +7,7 @@ import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 
 /** A request on record by the digests of its parts: of a list, those of its members. */
-export interface KnownRequest {
+export interface IndexedRequest {
   readonly digest: string
   readonly members: ReadonlyMap<string, string | readonly string[]>
 }
@@ -29,7 +29,7 @@ export interface RequestChange extends JsonObject {
   readonly removed: readonly string[]
 }
 
-export function knownRequest(request: JsonObject): KnownRequest {
+export function indexedRequest(request: JsonObject): IndexedRequest {
   const members = Object.entries(request).map(
     ([name, value]) =>
       [name, Array.isArray(value) ? value.map((each) => jsonDigest(each as Json)) : jsonDigest(value)] as const,
@@ -37,7 +37,7 @@ export function knownRequest(request: JsonObject): KnownRequest {
   return { digest: jsonDigest(request), members: new Map(members) }
 }
 
-export function changeSince(before: KnownRequest, request: JsonObject, now: KnownRequest): RequestChange {
+export function changeSince(before: IndexedRequest, request: JsonObject, now: IndexedRequest): RequestChange {
   const lists: Record<string, ListChange> = {}
   const changed: Record<string, Json> = {}
   for (const [name, value] of Object.entries(request)) {
@@ -63,8 +63,8 @@ export function commonStart(a: readonly string[], b: readonly string[]): number 
 /** Throws `conversation-broken` where the change is none of that request. */
 export function wholeRequest(before: JsonObject, change: RequestChange): JsonObject {
   const { lists, changed, removed, whole } = change
-  const gone = new Set(removed)
-  const same = Object.entries(before).filter(([name]) => !gone.has(name))
+  const removedNames = new Set(removed)
+  const same = Object.entries(before).filter(([name]) => !removedNames.has(name))
   const request: Record<string, Json> = { ...Object.fromEntries(same), ...changed }
   for (const [name, { keep, add }] of Object.entries(lists)) {
     const list = before[name]

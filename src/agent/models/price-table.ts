@@ -63,8 +63,8 @@ function invalid(message: string): AgentError {
 export function priceOf(table: PriceTable | undefined, provider: string, model: string): Price | undefined {
   const models: PriceTable['models'] = table?.models ?? {}
   const names = [`${provider}/${model}`, model]
-  const known = names.find((name) => Object.hasOwn(models, name))
-  return known === undefined ? undefined : models[known]
+  const priced = names.find((name) => Object.hasOwn(models, name))
+  return priced === undefined ? undefined : models[priced]
 }
 
 /** Exact, and rounded up once, to the next 1e-9. */

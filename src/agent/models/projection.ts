@@ -84,23 +84,23 @@ interface Spent {
  * From the ledger's budget document. Where no agent is named the ledger charges the writer, whom it alone knows: limits of agents then
  * count as limits, of which nobody knows here what is left.
  */
-export function leftIn(document: JsonObject, agent: string | undefined): RemainingBudget {
+export function remainingIn(document: JsonObject, agent: string | undefined): RemainingBudget {
   const limits = document.limits as { readonly tokens?: number; readonly cost?: string }
-  const ofRun = leftOf(limits, document as Spent)
+  const ofRun = remainderOf(limits, document as Spent)
   const agentLimits = document.agentLimits as Readonly<
     Record<string, { readonly tokens?: number; readonly cost?: string }>
   >
   const agents = document.agents as Readonly<Record<string, Spent>>
   const named = Object.entries(agentLimits).filter(([name]) => agent === undefined || name === agent)
   return named
-    .map(([name, limit]) => leftOf(limit, agent !== undefined && Object.hasOwn(agents, name) ? agents[name] : {}))
+    .map(([name, limit]) => remainderOf(limit, agent !== undefined && Object.hasOwn(agents, name) ? agents[name] : {}))
     .reduce(
       (least, each) => ({ tokens: smaller(least.tokens, each.tokens), nano: smaller(least.nano, each.nano) }),
       ofRun,
     )
 }
 
-function leftOf(limits: { readonly tokens?: number; readonly cost?: string }, spent: Spent = {}): RemainingBudget {
+function remainderOf(limits: { readonly tokens?: number; readonly cost?: string }, spent: Spent = {}): RemainingBudget {
   const { tokens = 0, reservedTokens = 0, cost = '0', reservedCost = '0' } = spent
   return {
     tokens: limits.tokens === undefined ? undefined : limits.tokens - tokens - reservedTokens,

@@ -23,10 +23,10 @@ export function statusOf(error: unknown): number | undefined {
 /** A provider that is busy or broken, or a connection that was. A served failure is what it was judged to be then. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof RecordedFailure) return fieldsOf(error.evidence).retryable === true
-  const { isRetryable: said, code } = fieldsOf(error)
+  const { isRetryable: declared, code } = fieldsOf(error)
   // No wait fills an account, and none changes what the runtime itself has refused.
   if (code === 'insufficient_quota' || causesOf(error).some((cause) => cause instanceof AgentError)) return false
-  if (typeof said === 'boolean') return said
+  if (typeof declared === 'boolean') return declared
   const status = statusOf(error)
   if (status !== undefined) return BUSY.has(status) || status >= SERVER_ERROR
   return causesOf(error).some(isNetworkFault)

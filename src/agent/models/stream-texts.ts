@@ -17,7 +17,14 @@ const APPENDED: ReadonlySet<string> = new Set([
   'partial_json',
 ])
 /** Members that say which of several texts a piece belongs to. */
-const WHICH: ReadonlySet<string> = new Set(['index', 'content_index', 'output_index', 'summary_index', 'item_id', 'id'])
+const POSITION_MEMBERS: ReadonlySet<string> = new Set([
+  'index',
+  'content_index',
+  'output_index',
+  'summary_index',
+  'item_id',
+  'id',
+])
 
 interface Piece {
   readonly chunk: number
@@ -26,7 +33,7 @@ interface Piece {
 }
 
 /** All pieces in order: the model's output so far. */
-export function saidIn(chunks: readonly Json[]): string {
+export function textIn(chunks: readonly Json[]): string {
   return chunks.flatMap((chunk, i) => piecesOf(chunk, i).map(({ text }) => text)).join('')
 }
 
@@ -72,7 +79,9 @@ function nameOf(chunk: Json, path: readonly string[]): string {
   let value: Json = chunk
   for (const part of path) {
     const members: readonly [string, Json][] = isJsonObject(value) ? Object.entries(value) : []
-    marks.push(...members.flatMap(([name, mark]) => (WHICH.has(name) ? [`${name}=${JSON.stringify(mark)}`] : [])))
+    marks.push(
+      ...members.flatMap(([name, mark]) => (POSITION_MEMBERS.has(name) ? [`${name}=${JSON.stringify(mark)}`] : [])),
+    )
     value = (value as { [name: string]: Json })[part] ?? null
   }
   return `${path.join('/')} ${marks.join()}`

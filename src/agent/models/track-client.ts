@@ -26,8 +26,8 @@ export function trackClient<Client extends object>(client: Client, map: ClientMa
   const resources = new Map<object, object>()
 
   const resourceAt = (resource: object, path: string): object => {
-    const known = resources.get(resource)
-    if (known !== undefined) return known
+    const existing = resources.get(resource)
+    if (existing !== undefined) return existing
     const tracked = new Proxy(resource, { get: (raw, key) => memberOf(raw, key, path) })
     resources.set(resource, tracked)
     return tracked
@@ -83,6 +83,6 @@ function memberAt(client: object, path: string): unknown {
 export function placeOfModelCall(what: string): ExecutionContext {
   const execution = currentExecution()
   if (execution !== undefined && execution.undoing !== true) return execution
-  const why = execution === undefined ? 'outside of a run' : 'by what undoes a call'
-  throw new AgentError('no-active-run', `${what} was called ${why}: use the bare client there`, { what })
+  const where = execution === undefined ? 'outside of a run' : 'by what undoes a call'
+  throw new AgentError('no-active-run', `${what} was called ${where}: use the bare client there`, { what })
 }

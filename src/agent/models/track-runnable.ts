@@ -48,7 +48,7 @@ function trackChatModel<Target extends object>(chat: Target, settings: RunnableS
       // A model's own event stream would go around the two above: the base's is made of them.
       if (key === '_streamChatModelEvents') return base._streamChatModelEvents
       const value: unknown = Reflect.get(raw, key, receiver)
-      return typeof value === 'function' && BUILDERS.test(String(key)) ? keptTracked(value as Method, settings) : value
+      return typeof value === 'function' && BUILDERS.test(String(key)) ? rewrapped(value as Method, settings) : value
     },
   })
   tracked.add(proxy)
@@ -56,7 +56,7 @@ function trackChatModel<Target extends object>(chat: Target, settings: RunnableS
 }
 
 /** Some models give a new one where they are bound to tools: it is the same model. */
-function keptTracked(method: Method, settings: RunnableSettings): Method {
+function rewrapped(method: Method, settings: RunnableSettings): Method {
   return function (this: unknown, ...args: readonly unknown[]): unknown {
     return trackedWithin(Reflect.apply(method, this, args), settings)
   }

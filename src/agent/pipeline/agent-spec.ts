@@ -85,8 +85,8 @@ export function agentSpec(turn: Turn): ToolSpec {
 }
 
 /** Its model calls have reported what they used: nothing more is charged, also where the deadline of what was held has passed. */
-function usageBeside(held: number | undefined): Usage | undefined {
-  return held === undefined ? undefined : { tokens: 0, estimated: true }
+function usageBeside(tokens: number | undefined): Usage | undefined {
+  return tokens === undefined ? undefined : { tokens: 0, estimated: true }
 }
 
 function usageOf({ usage, tokens }: AgentTurn): Usage {
@@ -102,8 +102,8 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
   const context = readable((await establishedContext(session)).context, manifest?.reads)
   const task = manifest?.task
   const maxTokens = options.sliceTokens ?? manifest?.maxTokens
-  const held = new Set(Object.keys(context))
-  const recency = session.pipeline.view.recency().filter((key) => held.has(key))
+  const present = new Set(Object.keys(context))
+  const recency = session.pipeline.view.recency().filter((key) => present.has(key))
   const request = { recency, task, agent, maxTokens }
   const { slice, report } = await sliceOf(context, { slicer: options.slice ?? byRecency(), request, counter })
   const reported = { agent, task, attempt, findings, shown: report, signal }

@@ -30,10 +30,13 @@ export async function askAgent(
   const usage = usageIn(result)
   const reads = isFramework(agent) && isGenerating(agent) ? generated : textIn
   const value = output === undefined ? reads(result) : output(result)
-  const said = handedOverIn(typeof value === 'string' ? { text: value } : objectOf(value, context.agent), context.agent)
+  const handedOver = handedOverIn(
+    typeof value === 'string' ? { text: value } : objectOf(value, context.agent),
+    context.agent,
+  )
   return {
-    ...said,
-    text: typeof value === 'string' ? value : handedOverText(said),
+    ...handedOver,
+    text: typeof value === 'string' ? value : handedOverText(handedOver),
     ...(usage !== undefined && { usage }),
   }
 }
@@ -94,8 +97,8 @@ function tried(read: () => unknown): unknown {
 function objectOf(value: unknown, agent: string): JsonObject {
   const recorded = recordable(value)
   if (recorded.ok && isJsonObject(recorded.value)) return recorded.value
-  const why = recorded.ok ? `it gave ${nameOf(recorded.value)}` : recorded.reason
-  throw new AgentError('invalid-output', `an agent gives a JSON object or a text; ${agent}: ${why}`, { agent })
+  const reason = recorded.ok ? `it gave ${nameOf(recorded.value)}` : recorded.reason
+  throw new AgentError('invalid-output', `an agent gives a JSON object or a text; ${agent}: ${reason}`, { agent })
 }
 
 function nameOf(value: Json): string {

@@ -47,10 +47,10 @@ export class ContextView {
   /** Top-level keys of the context, latest changed first; those of one step in code unit order. */
   recency(): string[] {
     const { context } = this.#last
-    const left = new Set(Object.keys(context))
+    const remaining = new Set(Object.keys(context))
     const ranked: string[] = []
-    for (let i = this.#lineage.length - 1; i > 0 && left.size > 0; i -= 1) {
-      for (const key of [...(this.#lineage[i]?.changed ?? [])].sort()) if (left.delete(key)) ranked.push(key)
+    for (let i = this.#lineage.length - 1; i > 0 && remaining.size > 0; i -= 1) {
+      for (const key of [...(this.#lineage[i]?.changed ?? [])].sort()) if (remaining.delete(key)) ranked.push(key)
     }
     return ranked
   }

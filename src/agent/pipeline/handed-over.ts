@@ -28,8 +28,8 @@ export function handedOverText({ payload, add }: HandedOver): string {
   return `${JSON.stringify(payload)}${add === undefined ? '' : JSON.stringify(add)}`
 }
 
-function supersessionsIn(said: Json, agent: string): readonly Supersession[] {
-  const entries = Array.isArray(said) ? said.map((each) => entryOf(each as Json)) : [undefined]
+function supersessionsIn(input: Json, agent: string): readonly Supersession[] {
+  const entries = Array.isArray(input) ? input.map((each) => entryOf(each as Json)) : [undefined]
   if (entries.includes(undefined)) {
     const message = `${SUPERSEDES} of ${agent} is a list of {"path": JSON Pointer, "reason": why}, both texts`
     throw new AgentError('invalid-output', message, { agent })
@@ -43,8 +43,8 @@ function entryOf(entry: Json): Supersession | undefined {
   return typeof path === 'string' && typeof reason === 'string' ? { path, reason } : undefined
 }
 
-function additionIn(said: Json, agent: string): JsonObject {
-  if (isJsonObject(said)) return said
+function additionIn(input: Json, agent: string): JsonObject {
+  if (isJsonObject(input)) return input
   const message = `${ADD} of ${agent} is an object of the context's shape, which holds the new members of its lists`
   throw new AgentError('invalid-output', message, { agent })
 }

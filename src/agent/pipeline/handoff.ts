@@ -120,7 +120,7 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
     const { fromStep, contextDigest, callsSince } = reply.body
     const rewind = { v: 1, fromStep, toStep: reply.body.toStep, snapshot: 0, cause: 'rollback', reason, callsSince }
     added(session, 'rewound', { ...rewind, context: contextDigest ?? '' }, reply.body)
-    return { ...restoredOf({ ...reply.body, step: reply.body.toStep ?? 0 }), ...toldOf(reply.body) }
+    return { ...restoredOf({ ...reply.body, step: reply.body.toStep ?? 0 }), ...rewindFacts(reply.body) }
   })
 }
 
@@ -130,10 +130,10 @@ export async function establishedContext(session: Session): Promise<Established>
   const { pipeline, live, runId } = session
   if (live === undefined || pipeline.isBehind) return pipeline.view.now()
   const body = await reach(session, () => live.connection.context(runId))
-  const known = pipeline.view.now()
-  const isThere = known.step === body.step && known.contextDigest === body.contextDigest
+  const current = pipeline.view.now()
+  const isCurrent = current.step === body.step && current.contextDigest === body.contextDigest
   // Another answer may still be under way: what was made without it is not what the digest says.
-  if (isThere && jsonDigest(known.context) === known.contextDigest) return known
+  if (isCurrent && jsonDigest(current.context) === current.contextDigest) return current
   pipeline.refresh((await readRecord(live.connection, runId)).handoffs)
   return pipeline.view.now()
 }
@@ -184,11 +184,11 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'envelope', body }))
   const { agent, payload, add, mode, occurrence } = body
   const more = add === undefined ? {} : { add }
-  const said = { v: 1, agent, payload, ...more, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
+  const envelope = { v: 1, agent, payload, ...more, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
   if (reply.ok) {
     const { step, parent, contextDigest, confidence, findings } = reply.body
     const found = confidence === undefined ? {} : { confidence }
-    const accepted = { ...said, step, parent, context: contextDigest, ...found, findings }
+    const accepted = { ...envelope, step, parent, context: contextDigest, ...found, findings }
     const fact = added(session, 'accepted', accepted, reply.body)
     // What is established is what the record says, not what was sent.
     if (reply.body.redacted !== undefined)
@@ -197,7 +197,7 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
   }
   if (reply.problem.code !== 'contradiction') throw refused(session, reply)
   const { findings, restored } = reply.problem.evidence as { findings: Json; restored: JsonObject }
-  added(session, 'rejected', { ...said, findings }, reply.problem.evidence)
+  added(session, 'rejected', { ...envelope, findings }, reply.problem.evidence)
   const rewind = { v: 1, toStep: restored.step ?? 0, context: restored.contextDigest ?? '', cause: 'contradiction' }
   added(session, 'rewound', rewind, reply.problem.evidence)
   return { ok: false, findings: findings as unknown as readonly Finding[], restored: restoredOf(restored) }
@@ -229,10 +229,10 @@ function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): E
 }
 
 function rewound(session: Session, { body }: HandoffFact): Rewound {
-  return { ...session.pipeline.view.now(), ...toldOf(body) }
+  return { ...session.pipeline.view.now(), ...rewindFacts(body) }
 }
 
-function toldOf(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
+function rewindFacts(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
   const { fromStep, callsSince } = rewind as Rewound
   return { fromStep, callsSince }
 }

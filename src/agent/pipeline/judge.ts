@@ -110,27 +110,27 @@ export class Judging {
     const earlier = this.#pending
     this.#pending = session.behind(async () => {
       await earlier
-      const said = await verdictOf(judge, { ...handoff, runId: session.runId }, session.signal)
-      await put(session, { ...said, step: handoff.step, judge: judge.name })
+      const verdict = await verdictOf(judge, { ...handoff, runId: session.runId }, session.signal)
+      await post(session, { ...verdict, step: handoff.step, judge: judge.name })
     })
     this.#pending.catch(() => undefined)
   }
 }
 
-async function put(session: JudgingSession, body: RecordJudgement): Promise<void> {
+async function post(session: JudgingSession, body: RecordJudgement): Promise<void> {
   const reply = await session.execute(body)
   // The step is no part of the run any more: there is nothing left to judge.
   if (!reply.ok && reply.problem.code !== 'unknown-step') throw new LedgerRefused(reply.problem)
   session.judged(body.step)
 }
 
-type Said = Pick<RecordJudgement, 'verdict' | 'reason' | 'model' | 'promptDigest' | 'findings'>
+type RecordedVerdict = Pick<RecordJudgement, 'verdict' | 'reason' | 'model' | 'promptDigest' | 'findings'>
 
 async function verdictOf(
   judge: Judge,
   handoff: Omit<JudgedHandoff, 'signal'>,
   ended: AbortSignal | undefined,
-): Promise<Said> {
+): Promise<RecordedVerdict> {
   const { timeoutMs = TIMEOUT_MS } = judge
   const timer = new AbortController()
   const late = setTimeout(() => timer.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
@@ -142,7 +142,7 @@ async function verdictOf(
   aborted.catch(() => undefined)
   try {
     const judging = Promise.resolve().then(() => judge.judge({ ...structuredClone(handoff), signal }))
-    return saidOf(await Promise.race([judging, aborted]))
+    return recordedVerdict(await Promise.race([judging, aborted]))
   } catch (error) {
     return unavailable(error instanceof Error ? error.message : String(error))
   } finally {
@@ -150,12 +150,12 @@ async function verdictOf(
   }
 }
 
-function unavailable(reason: string): Said {
+function unavailable(reason: string): RecordedVerdict {
   return { verdict: 'unavailable', reason: reason.slice(0, REASON_MAX_CHARS) }
 }
 
 /** What is no verdict is none. */
-function saidOf(answer: unknown): Said {
+function recordedVerdict(answer: unknown): RecordedVerdict {
   if (typeof answer !== 'object' || answer === null) return unavailable('the judge gave no verdict')
   const { verdict, findings = [], model, promptDigest } = answer as Partial<JudgeVerdict>
   if (verdict !== 'accept' && verdict !== 'reject') return unavailable('the judge says neither "accept" nor "reject"')

@@ -7,9 +7,9 @@ import type { Manifest } from './handoff-types.ts'
 
 /** As it is registered. Throws `invalid-manifest`. */
 export function manifestRequest(agent: string, manifest: Manifest): { body: RegisterManifest; hash: string } {
-  const { agent: named = agent, reads, writes, maxTokens, task, schema, policy } = manifest
-  if (named !== agent) {
-    throw new AgentError('invalid-manifest', `the manifest is of ${named}, not of ${agent}`, { agent, manifest: named })
+  const { agent: owner = agent, reads, writes, maxTokens, task, schema, policy } = manifest
+  if (owner !== agent) {
+    throw new AgentError('invalid-manifest', `the manifest is of ${owner}, not of ${agent}`, { agent, manifest: owner })
   }
   const bounds = {
     ...(reads !== undefined && { reads: [...reads] }),

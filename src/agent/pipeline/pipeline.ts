@@ -105,10 +105,10 @@ export class Pipeline {
 
   /** What the budget answered about this handoff then. */
   refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): Problem | undefined {
-    const there = this.#record.refusals.find(
+    const recorded = this.#record.refusals.find(
       (each) => each.agent === agent && each.scope === scope && each.occurrence === occurrence,
     )
-    return there !== undefined && there.content === jsonDigest(content) ? there.refusal : undefined
+    return recorded !== undefined && recorded.content === jsonDigest(content) ? recorded.refusal : undefined
   }
 
   /** Where something new is handed over while the record holds another agent's handoff in the same scope: the code took another way. */
@@ -146,11 +146,11 @@ export class Pipeline {
 
   /** Throws where recorded handoffs, or those up to an event, were never requested. */
   mustBeSpent(until = Number.POSITIVE_INFINITY): void {
-    const left = [...this.#unasked.values()].filter(({ index }) => index <= until).slice(0, SHOWN_MAX)
-    if (left.length === 0) return
-    const names = left.map((fact) => nameOf(fact)).join(', ')
+    const remaining = [...this.#unasked.values()].filter(({ index }) => index <= until).slice(0, SHOWN_MAX)
+    if (remaining.length === 0) return
+    const names = remaining.map((fact) => nameOf(fact)).join(', ')
     const message = `the record holds handoffs that the code did not ask for: ${names}`
-    throw new ResumeDiverged(message, { expected: left.map(shown), actual: null }, this.#code)
+    throw new ResumeDiverged(message, { expected: remaining.map(shown), actual: null }, this.#code)
   }
 
   /** A handoff that the record does not hold. */
@@ -199,17 +199,17 @@ function contentOf(fact: HandoffFact): JsonObject {
 /** What was left out of a member says nothing of whether it is the same; all else has to be. */
 function isAsSent(fact: HandoffFact, name: string, recorded: Json, sent: Json): boolean {
   if (isEqual(recorded, sent)) return true
-  return 'redacted' in fact.body && lacks(fact.body.redacted, name) && isEqualAsLeft(recorded, sent)
+  return 'redacted' in fact.body && lacks(fact.body.redacted, name) && isEqualButRedacted(recorded, sent)
 }
 
-function isEqualAsLeft(recorded: Json, sent: Json): boolean {
+function isEqualButRedacted(recorded: Json, sent: Json): boolean {
   if (typeof recorded === 'string' && recorded.includes(MARKER_BEGINS)) return true
   if (Array.isArray(recorded) && Array.isArray(sent))
-    return recorded.length === sent.length && recorded.every((each, i) => isEqualAsLeft(each, sent[i] ?? null))
+    return recorded.length === sent.length && recorded.every((each, i) => isEqualButRedacted(each, sent[i] ?? null))
   if (!isJsonObject(recorded) || !isJsonObject(sent)) return isEqual(recorded, sent)
   // A member that went with its name is in neither place that could be compared.
   return Object.entries(recorded).every(
-    ([name, value]) => name.includes(MARKER_BEGINS) || isEqualAsLeft(value, sent[name] ?? null),
+    ([name, value]) => name.includes(MARKER_BEGINS) || isEqualButRedacted(value, sent[name] ?? null),
   )
 }
 

@@ -53,19 +53,19 @@ export async function sliceOf(
   inputs: { readonly slicer: Slicer; readonly request: SliceRequest; readonly counter: TokenCounter },
 ): Promise<Slice> {
   const { slicer, request, counter } = inputs
-  const wanted = await slicer(context, request)
-  const source = isList(wanted) ? context : objectOf(wanted)
-  const keys = isList(wanted) ? [...new Set(wanted)] : Object.keys(source)
+  const selected = await slicer(context, request)
+  const source = isList(selected) ? context : objectOf(selected)
+  const keys = isList(selected) ? [...new Set(selected)] : Object.keys(source)
   const missing = keys.filter((key) => !Object.hasOwn(source, key))
   if (missing.length > 0) throw missingKeys(missing, context)
 
   const { maxTokens = Number.POSITIVE_INFINITY } = request
-  const taken = packed(source, keys, { maxTokens, count: counter.count })
-  const slice = pick(source, taken)
-  const shown = new Set(taken)
+  const included = packed(source, keys, { maxTokens, count: counter.count })
+  const slice = pick(source, included)
+  const shown = new Set(included)
   const omitted = Object.keys({ ...context, ...source }).filter((key) => !shown.has(key))
-  const tokens = taken.length === 0 ? 0 : counter.count(JSON.stringify(slice))
-  return { slice, report: { keys: taken, omitted: omitted.sort(), tokens, counter: counter.name } }
+  const tokens = included.length === 0 ? 0 : counter.count(JSON.stringify(slice))
+  return { slice, report: { keys: included, omitted: omitted.sort(), tokens, counter: counter.name } }
 }
 
 function missingKeys(keys: readonly string[], context: JsonObject): AgentError {
@@ -82,31 +82,31 @@ function packed(
 ): readonly string[] {
   const fits = (some: readonly string[]): boolean => count(JSON.stringify(pick(source, some))) <= maxTokens
   if (maxTokens === Number.POSITIVE_INFINITY || fits(keys)) return keys
-  const taken: string[] = []
+  const included: string[] = []
   let used = count('{}')
   for (const key of keys) {
     const tokens = count(`${JSON.stringify(key)}:${JSON.stringify(source[key])},`)
     if (used + tokens > maxTokens) continue
     used += tokens
-    taken.push(key)
+    included.push(key)
   }
   // Tokens do not add up exactly over a seam: the whole is what counts.
-  for (let drop = 1; taken.length > 0 && !fits(taken); drop *= 2) {
-    taken.splice(-drop)
+  for (let drop = 1; included.length > 0 && !fits(included); drop *= 2) {
+    included.splice(-drop)
   }
-  return taken
+  return included
 }
 
 function pick(source: JsonObject, keys: readonly string[]): JsonObject {
   return Object.fromEntries(keys.map((key) => [key, source[key] as Json]))
 }
 
-function objectOf(wanted: unknown): JsonObject {
-  const recorded = recordable(wanted)
+function objectOf(selected: unknown): JsonObject {
+  const recorded = recordable(selected)
   if (recorded.ok && isJsonObject(recorded.value)) return recorded.value
   throw new AgentError('invalid-slice', 'a slicer gives keys of the context, or a JSON object')
 }
 
-function isList(wanted: readonly string[] | JsonObject): wanted is readonly string[] {
-  return Array.isArray(wanted)
+function isList(selected: readonly string[] | JsonObject): selected is readonly string[] {
+  return Array.isArray(selected)
 }

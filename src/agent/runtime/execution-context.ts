@@ -31,7 +31,7 @@ interface BranchFrame {
   /** Aborted when the branch or the run is abandoned. */
   readonly signal: AbortSignal
   /** Aborted when another branch has won: nobody waits for what still goes on here. */
-  readonly givenUp: AbortSignal
+  readonly abandoned: AbortSignal
 }
 
 /** What ends the code at a place: the run's signal, or the branch's, which follows it. */

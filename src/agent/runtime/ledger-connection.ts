@@ -90,16 +90,15 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]
       return faults.map((problem) => (problem === undefined ? replyOf(outcomes.shift()) : { ok: false, problem }))
     },
-    run: async (runId) => foundValue(await ledger.run(caller, runId)),
-    context: async (runId) => foundValue(await ledger.context(caller, runId, {})),
+    run: async (runId) => unwrap(await ledger.run(caller, runId)),
+    context: async (runId) => unwrap(await ledger.context(caller, runId, {})),
     calls: (runId) => allCalls(ledger, caller, runId),
-    compensations: async (runId) =>
-      foundValue(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
+    compensations: async (runId) => unwrap(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
     approvals: () => pendingApprovals(ledger, caller),
-    approval: async (runId, approvalId) => foundValue(await ledger.approval(caller, runId, approvalId)),
-    value: async (runId, digest) => JSON.parse(foundValue(await ledger.value(caller, runId, digest))) as Json,
+    approval: async (runId, approvalId) => unwrap(await ledger.approval(caller, runId, approvalId)),
+    value: async (runId, digest) => JSON.parse(unwrap(await ledger.value(caller, runId, digest))) as Json,
     budget: async (runId) => {
-      const { next, ...document } = foundValue(await ledger.budget(caller, runId))
+      const { next, ...document } = unwrap(await ledger.budget(caller, runId))
       return { ...document, ...(next !== undefined && { moreReservations: true }) }
     },
     events: async function* (runId, type) {
@@ -110,7 +109,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     runs: (filter) => runsOf(ledger, caller, filter),
     runRows: (filter) => rowsOf(ledger, caller, filter),
     tail: async function* ({ runId, signal = new AbortController().signal }) {
-      if (runId !== undefined) foundValue(await ledger.run(caller, runId))
+      if (runId !== undefined) unwrap(await ledger.run(caller, runId))
       for await (const page of ledger.tail(caller, runId === undefined ? {} : { runId }, signal))
         if (page !== 'caught-up') for (const event of page) yield tailedEvent(event)
     },
@@ -143,7 +142,7 @@ function replyOf(outcome: Outcome | undefined): Reply {
   return { ok: false, problem: { code, detail, ...waits, evidence: { ...evidence, code, detail } } }
 }
 
-function foundValue<T>(found: Found<T>): T {
+function unwrap<T>(found: Found<T>): T {
   if (found.ok) return found.value
   const { code, detail, evidence } = found.refusal
   throw new LedgerError(REFUSED_STATUS, { ...evidence, code, detail })
@@ -153,7 +152,7 @@ async function allCalls(ledger: Ledger, caller: Caller, runId: string): Promise<
   const all: JsonObject[] = []
   let after: unknown = -1
   while (typeof after === 'number') {
-    const page: JsonObject = foundValue(await ledger.calls(caller, runId, { after, limit: PAGE_ITEMS }))
+    const page: JsonObject = unwrap(await ledger.calls(caller, runId, { after, limit: PAGE_ITEMS }))
     all.push(...(page.items as readonly JsonObject[]))
     after = page.next
   }
@@ -164,7 +163,7 @@ async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator
   let from: ApprovalPlace | undefined
   const unreadable: UnreadableRun[] = []
   do {
-    const page: PendingApprovals = foundValue(
+    const page: PendingApprovals = unwrap(
       await ledger.pendingApprovals(caller, { limit: PAGE_ITEMS, ...(from !== undefined && { from }) }),
     )
     yield* page.items
@@ -175,7 +174,7 @@ async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator
 }
 
 async function* eventsOf(ledger: Ledger, caller: Caller, runId: string): AsyncGenerator<LedgerEvent, void> {
-  for await (const page of foundValue(await ledger.runEvents(caller, runId, { from: 0 }))) yield* page
+  for await (const page of unwrap(await ledger.runEvents(caller, runId, { from: 0 }))) yield* page
 }
 
 async function* runsOf(

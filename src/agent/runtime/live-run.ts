@@ -8,9 +8,9 @@ import { ClaimQueue } from '../calls/claim-queue.ts'
 import { recordable } from '../calls/recordable.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
-import { mustBeWhole, outputLeftOut } from '../history/left-out.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
+import { mustBeWhole, redactedOutputError } from '../history/redacted-parts.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
@@ -202,7 +202,7 @@ function isDivergence(error: unknown): boolean {
 
 /** The run ended before: its output, or its failure. */
 async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<unknown> {
-  if (body.outputRedacted !== undefined) throw outputLeftOut(runId)
+  if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
   if (body.status === 'completed') return home.registry.codecs.decode(body.output ?? null)
   if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
   const cause = new RecordedFailure(failureIn(body.error))

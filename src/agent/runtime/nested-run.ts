@@ -53,7 +53,7 @@ async function startWithin<Input, Output>(
 }
 
 /** After these nobody can say what became of the child. */
-const LEFT_OPEN: ReadonlySet<string> = new Set([
+const STAYS_OPEN: ReadonlySet<string> = new Set([
   'run-exists',
   'run-owned',
   'run-taken-over',
@@ -63,15 +63,15 @@ const LEFT_OPEN: ReadonlySet<string> = new Set([
 
 /** Where the child goes no further and has not ended, the run around it stays as it is, too: to be resumed. */
 function failureIn({ session }: ExecutionContext, error: unknown, outcome: RunOutcome | undefined): unknown {
-  if (outcome === undefined ? isLeftOpen(error) : outcome.status === 'OPEN') {
+  if (outcome === undefined ? mayStayOpen(error) : outcome.status === 'OPEN') {
     return session.halt(error instanceof Error ? error : new TypeError(String(error)))
   }
   if (outcome?.status !== 'IN_DOUBT') return error
   return new OutcomeUnknown(`the run ${outcome.runId} ended in doubt`, { cause: error })
 }
 
-function isLeftOpen(error: unknown): boolean {
-  if (error instanceof LedgerRefused) return LEFT_OPEN.has(error.code)
+function mayStayOpen(error: unknown): boolean {
+  if (error instanceof LedgerRefused) return STAYS_OPEN.has(error.code)
   if (error instanceof AgentError) return error.code.endsWith('-diverged')
   return error instanceof UnreachableError || error instanceof LedgerError
 }

@@ -1,6 +1,6 @@
 /** @module What a program can read of the ledger it runs on: runs, calls, budgets, and events as they come. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import { argumentsOf } from '../calls/kept-value.ts'
+import { argumentsOf } from '../calls/stored-value.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Connection, Reads, TailedEvent } from './connection.ts'
 import type { RunBudget, RunCall, RunFilter, RunSummary, TailOptions } from './read-types.ts'

@@ -1,8 +1,8 @@
 /** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
-import { argumentsOf } from '../calls/kept-value.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
+import { argumentsOf } from '../calls/stored-value.ts'
 import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Connection } from './connection.ts'
@@ -128,7 +128,7 @@ async function finishRollback(home: Home, runId: string): Promise<RunOutcome | u
 }
 
 async function doubtsOf({ connection, registry }: Home, runId: string): Promise<DoubtfulCallReport[]> {
-  const left: DoubtfulCallReport[] = []
+  const remaining: DoubtfulCallReport[] = []
   for (const call of await connection.calls(runId)) {
     // A model can be called again: there is nothing to look after.
     // A run within the run has its own doubts and rollback.
@@ -142,7 +142,7 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
     const cleared = await resolveDoubt(connection, spec, { ...report, recordedArgs: report.args })
     // What may be run again is nobody's question: the resume runs it.
-    if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') left.push(report)
+    if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') remaining.push(report)
   }
-  return left
+  return remaining
 }

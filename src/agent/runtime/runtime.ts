@@ -2,7 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import { type BranchRunOptions, branchRun } from '../branch/branch.ts'
 import type { ApprovalNotice } from '../calls/approval-notice.ts'
-import { type Codec, Codecs, type Kept } from '../calls/codecs.ts'
+import { type Codec, Codecs, type CodecValues } from '../calls/codecs.ts'
 import type { WaitNotice } from '../calls/owner-wait.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
 import type {
@@ -142,7 +142,7 @@ function startRun(home: Home, options: RunOptions<never>, body: Body<never, unkn
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
   { tokens, prices, codecs, ...notices }: RuntimeOptions<C> = {},
-): Countersign<Kept<C>> {
+): Countersign<CodecValues<C>> {
   const registry = new ToolRegistry(new Codecs(codecs), notices)
   const home = {
     connection,
@@ -185,5 +185,5 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     close,
     [Symbol.asyncDispose]: close,
   }
-  return runtime as unknown as Countersign<Kept<C>>
+  return runtime as unknown as Countersign<CodecValues<C>>
 }

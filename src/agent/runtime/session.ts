@@ -36,13 +36,13 @@ export interface SessionOptions {
   readonly whenWaiting?: 'wait' | 'leave' | undefined
 }
 
-interface UnderWay {
+interface OngoingWork {
   readonly name: string
   /** Aborted where nobody waits for it any more: how it ends is no news. */
-  readonly givenUp?: AbortSignal | undefined
+  readonly abandoned?: AbortSignal | undefined
 }
 
-const isGivenUp = ({ givenUp }: UnderWay): boolean => givenUp?.aborted === true
+const isAbandoned = ({ abandoned }: OngoingWork): boolean => abandoned?.aborted === true
 
 export class Session {
   readonly runId: string
@@ -66,13 +66,13 @@ export class Session {
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** Arguments of calls as they were, where the policy left something out of them. */
-  readonly leftOutArgs = new Map<string, Json>()
+  readonly redactedArgs = new Map<string, Json>()
   /** Model requests on record, which later ones go on from. */
   readonly conversations = new ConversationBook()
   /** By scope, then by what was requested. */
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #joinable = new Map<string, Promise<unknown>>()
-  readonly #underWay = new Map<Promise<unknown>, UnderWay>()
+  readonly #underWay = new Map<Promise<unknown>, OngoingWork>()
   readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
   #failed: Error | undefined
@@ -160,8 +160,8 @@ export class Session {
   async mayGoLive(work: NewWork): Promise<void> {
     if (this.#liveFault(work) === undefined) return
     await new Promise((resolve) => setImmediate(resolve))
-    const left = this.#liveFault(work)
-    if (left !== undefined) throw this.halt(left)
+    const fault = this.#liveFault(work)
+    if (fault !== undefined) throw this.halt(fault)
   }
 
   #liveFault(work: NewWork): Error | undefined {
@@ -231,7 +231,7 @@ export class Session {
   }
 
   /** Carries a call out; an equal one that is under way is joined. */
-  joined<T>(key: string, what: UnderWay | string, start: () => Promise<T>): Promise<T> {
+  joined<T>(key: string, what: OngoingWork | string, start: () => Promise<T>): Promise<T> {
     const running = this.#joinable.get(key)
     if (running !== undefined) return running as Promise<T>
     const call = start().finally(() => {
@@ -261,7 +261,7 @@ export class Session {
 
   /** Tools whose calls have not ended. */
   get underWay(): readonly string[] {
-    return [...this.#underWay.values()].flatMap((each) => (isGivenUp(each) ? [] : each.name))
+    return [...this.#underWay.values()].flatMap((each) => (isAbandoned(each) ? [] : each.name))
   }
 
   /** Resolves when no call is under way; gives the first failure among those that were. */
@@ -271,7 +271,7 @@ export class Session {
       const going = [...this.#underWay]
       for (const [i, result] of (await Promise.allSettled(going.map(([call]) => call))).entries()) {
         const [, what] = going[i] ?? []
-        if (result.status === 'rejected' && what !== undefined && !isGivenUp(what)) failure ??= result.reason
+        if (result.status === 'rejected' && what !== undefined && !isAbandoned(what)) failure ??= result.reason
       }
       await Promise.allSettled(this.#behind)
     }

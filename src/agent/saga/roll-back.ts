@@ -2,8 +2,8 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import { isChildCall } from '../calls/child-run.ts'
-import { argumentsOf } from '../calls/kept-value.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
+import { argumentsOf } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type Undoing, undo, undoingOf } from '../calls/undo.ts'
 import { clip, LedgerRefused } from '../errors.ts'
@@ -44,8 +44,8 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const calls = new Map((await connection.calls(runId)).map((call) => [String(call.callId), call]))
     const again = await repeatable(undoing, calls)
-    const isLeft = (id: string): boolean => !tried.has(id) && (again.has(id) || isPending(calls.get(id)))
-    const groups = (await planOf(rollback)).map((group) => group.filter(isLeft))
+    const isRemaining = (id: string): boolean => !tried.has(id) && (again.has(id) || isPending(calls.get(id)))
+    const groups = (await planOf(rollback)).map((group) => group.filter(isRemaining))
     const pending = groups.filter((group) => group.length > 0)
     if (pending.length === 0) break
     for (const group of pending) {

@@ -104,7 +104,7 @@ async function oneTry(
     )
     for (const { step, report, thrown } of carried) {
       reports.push(report)
-      if (thrown !== undefined && !goesOn(execution, step, { tries, error: thrown.error })) {
+      if (thrown !== undefined && !continuesAfter(execution, step, { tries, error: thrown.error })) {
         failure ??= { step, error: thrown.error }
       }
     }
@@ -113,7 +113,7 @@ async function oneTry(
 }
 
 /** A failure is passed over where the step says so; what nobody knows, what the ledger refused, and what a whole new try may mend are not. */
-function goesOn(
+function continuesAfter(
   execution: ExecutionContext,
   { spec, onFailure }: PlannedStep,
   { tries, error }: { readonly tries: number; readonly error: unknown },

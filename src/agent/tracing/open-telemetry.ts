@@ -60,10 +60,10 @@ async function load(): Promise<OpenTelemetry | undefined> {
 export async function rootSpan(start: SpanStart, traceparent: string | undefined): Promise<TraceSpan | undefined> {
   loaded ??= load()
   const api = await loaded
-  const named = traceparent !== undefined && TRACEPARENT_PATTERN.test(traceparent) ? traceparent : undefined
-  if (api === undefined) return named === undefined ? undefined : passedOn(named)
+  const valid = traceparent !== undefined && TRACEPARENT_PATTERN.test(traceparent) ? traceparent : undefined
+  if (api === undefined) return valid === undefined ? undefined : passedOn(valid)
   const active = api.context.active() as Context
-  const span = startedSpan(api, start, named === undefined ? active : remoteContext(api, active, named))
+  const span = startedSpan(api, start, valid === undefined ? active : remoteContext(api, active, valid))
   if (!api.isSpanContextValid(span.spanContext())) return undefined
   return new OpenTelemetrySpan(api, span, active)
 }

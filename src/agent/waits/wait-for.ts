@@ -50,7 +50,7 @@ export async function waitFor(execution: ExecutionContext, waited: Waited): Prom
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const shared = { name: spec.name, givenUp: execution.branch?.givenUp }
+  const shared = { name: spec.name, givenUp: execution.branch?.abandoned }
   return session.joined(`forward ${identity.key}`, shared, () => new Wait(identity, body).ended())
 }
 
@@ -68,8 +68,8 @@ class Wait {
   async ended(): Promise<Json> {
     const { execution, tool } = this.#identity
     const { session } = execution
-    const known = this.#remembered()
-    if (known !== undefined) return this.#outcome(known)
+    const recorded = this.#remembered()
+    if (recorded !== undefined) return this.#outcome(recorded)
     await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
     for (;;) {
       signalAt(execution)?.throwIfAborted()

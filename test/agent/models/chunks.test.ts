@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../schemas/json.ts'
 import { packChunks, unpackChunks } from '../../../src/agent/models/packed-chunks.ts'
-import { redactChunks, saidIn } from '../../../src/agent/models/stream-texts.ts'
+import { redactChunks, textIn } from '../../../src/agent/models/stream-texts.ts'
 
 const chunks = suite('chunks of a stream')
 
@@ -38,14 +38,14 @@ chunks('a member named __proto__ stays one', () => {
 chunks('a long answer takes little more than its text', () => {
   const all = Array.from({ length: 1_000 }, (_, i) => delta(`word${i} `))
   const packedBytes = JSON.stringify(packChunks(all)).length
-  assert.ok(packedBytes < saidIn(all).length * 2, `${packedBytes} bytes`)
+  assert.ok(packedBytes < textIn(all).length * 2, `${packedBytes} bytes`)
 })
 
 chunks('what is to go goes also where it lies across pieces, of each choice by itself', () => {
   const redact = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll('CANARY', '***')) as Json
   const all = [delta('my CAN'), delta('CANA', 1), delta('ARY is'), delta('RY', 1), delta(' here'), delta('fine', 2)]
   const redacted = redactChunks(all, redact)
-  assert.not.match(saidIn(redacted), /CAN|ARY/)
+  assert.not.match(textIn(redacted), /CAN|ARY/)
   assert.equal(redacted, [
     delta('my *** is here'),
     delta('***', 1),

@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { aiSdkMiddleware } from '../../../src/agent/models/ai-sdk.ts'
 import {
   changeSince,
-  knownRequest,
+  indexedRequest,
   RecordedRequests,
   type RequestChange,
   wholeRequest,
@@ -221,7 +221,7 @@ test('any request follows from any other by its change, and by no other (RUN-84)
     .map(({ rest, messages: list }) => ({ ...rest, messages: list }) as JsonObject)
   fc.assert(
     fc.property(request, request, (before, after) => {
-      const change = changeSince(knownRequest(before), after, knownRequest(after))
+      const change = changeSince(indexedRequest(before), after, indexedRequest(after))
       const passed = JSON.parse(JSON.stringify(change)) as RequestChange
       assert.equal(wholeRequest(before, passed), JSON.parse(JSON.stringify(after)))
       const forged = { ...passed, changed: { ...passed.changed, z: 'more' } }

@@ -1,17 +1,17 @@
 /** @module What is left of a run's budget, as its ledger says now. A run without limits is looked up once. */
 import { liveOf, reach, type Session } from '../runtime/session.ts'
-import { leftIn, type RemainingBudget } from './projection.ts'
+import { type RemainingBudget, remainingIn } from './projection.ts'
 
 const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
 
 /** Sessions whose run has no limit: limits never change. */
 const unlimited = new WeakSet<Session>()
 
-export async function leftHere(session: Session, agent: string | undefined): Promise<RemainingBudget> {
+export async function remainingBudget(session: Session, agent: string | undefined): Promise<RemainingBudget> {
   if (unlimited.has(session)) return UNLIMITED
   const { connection } = liveOf(session)
   const document = await reach(session, () => connection.budget(session.runId))
   const limits = { ...(document.limits as object), ...(document.agentLimits as object) }
   if (Object.keys(limits).length === 0) unlimited.add(session)
-  return leftIn(document, agent)
+  return remainingIn(document, agent)
 }

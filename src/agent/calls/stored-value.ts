@@ -8,13 +8,13 @@ import type { Connection } from '../runtime/connection.ts'
 type Reads = Pick<Connection, 'value'>
 
 /** A value of a run, by what names it. */
-export interface KeptValue {
+export interface StoredValue {
   readonly runId: string
   readonly ref: ValueRef
 }
 
 /** Throws `value-missing` where the ledger at hand does not have it. */
-export async function readValue(connection: Reads, { runId, ref }: KeptValue): Promise<Json> {
+export async function readValue(connection: Reads, { runId, ref }: StoredValue): Promise<Json> {
   try {
     return await connection.value(runId, ref.digest)
   } catch (error) {

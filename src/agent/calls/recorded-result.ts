@@ -1,18 +1,18 @@
 /** @module The result of a call that is on record by what names it: read beside the events, or returned by the tool. */
 import type { Json } from '../../../schemas/json.ts'
 import type { AgentError } from '../errors.ts'
-import { resultLeftOut } from '../history/left-out.ts'
+import { redactedResultError } from '../history/redacted-parts.ts'
 import type { CallIdentity } from './call-identity.ts'
-import { type KeptValue, notOnRecord, readValue } from './kept-value.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
+import { notOnRecord, readValue, type StoredValue } from './stored-value.ts'
 
 /** Without `ref`: the policy left it out of the record. */
-export type KeptResult = { readonly callId: string } & (KeptValue | { readonly ref?: undefined })
+export type RecordedResult = { readonly callId: string } & (StoredValue | { readonly ref?: undefined })
 
 /** What cannot be had halts the run: it stays as it is, and goes on where the value is. */
-export async function keptResult(identity: CallIdentity, call: KeptResult): Promise<Json> {
+export async function recordedResult(identity: CallIdentity, call: RecordedResult): Promise<Json> {
   const { session } = identity.execution
-  if (call.ref === undefined) return leftOutResult(identity, call.callId)
+  if (call.ref === undefined) return redactedResult(identity, call.callId)
   try {
     if (call.ref.kept === false) return await fromCheck(identity, call.callId, notOnRecord)
     if (session.values === undefined) throw new TypeError('a session that is served has somewhere to read values')
@@ -23,14 +23,14 @@ export async function keptResult(identity: CallIdentity, call: KeptResult): Prom
 }
 
 /** A result that the policy left out: this life may have it, the tool's `check` may know it; else the run halts. */
-async function leftOutResult(identity: CallIdentity, callId: string): Promise<Json> {
+async function redactedResult(identity: CallIdentity, callId: string): Promise<Json> {
   const { session } = identity.execution
-  const kept = session.unrecorded.has(callId)
+  const remembered = session.unrecorded.has(callId)
     ? recordable(session.unrecorded.get(callId), identity.spec.codecs, CALL_VALUE)
     : undefined
-  if (kept?.ok === true) return kept.value
+  if (remembered?.ok === true) return remembered.value
   try {
-    return await fromCheck(identity, callId, resultLeftOut)
+    return await fromCheck(identity, callId, redactedResultError)
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
