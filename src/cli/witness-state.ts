@@ -67,7 +67,7 @@ export function openWitness({ folder, name, verifiers, nowMs = Date.now, onEvide
   return {
     verifierKey: signer.verifier.text,
     follow: (request) => {
-      const verdict = judgeSuccessions(parseJson(request), { given: verifiers, kept })
+      const verdict = judgeSuccessions(parseJson(request), { verifiers, kept })
       if (verdict.status !== 200) {
         const { twoSuccessors } = verdict
         file(twoSuccessors && { ...twoSuccessors, kind: 'two-successors', proof: [] })

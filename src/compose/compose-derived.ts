@@ -5,7 +5,7 @@
  */
 
 import { runListReached } from '../ledger/read/run-list-projection.ts'
-import { isStillThere, type SeenRecord } from '../ledger/read/seen-record.ts'
+import { isStillStored, type SeenRecord } from '../ledger/read/seen-record.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../store/derived-file.ts'
@@ -43,7 +43,7 @@ interface Kind<T extends DerivedFile & Checked> {
 }
 
 export function auditForReading(options: ReadingFilesOptions): AuditIndex {
-  return onceChecked<AuditIndex>(options, {
+  return checked<AuditIndex>(options, {
     name: 'audit.db',
     open: openSqliteAudit,
     read: readSqliteAudit,
@@ -53,7 +53,7 @@ export function auditForReading(options: ReadingFilesOptions): AuditIndex {
 }
 
 export function viewsForReading(options: ReadingFilesOptions): ViewStore {
-  return onceChecked<ViewStore>(options, {
+  return checked<ViewStore>(options, {
     name: 'views.db',
     open: openSqliteViews,
     read: readSqliteViews,
@@ -63,7 +63,7 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
 }
 
 /** Opened when its rows are first checked, which every pass does before anything else: most commands need one of the files, or none. */
-function onceChecked<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): T {
+function checked<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): T {
   const listeners = new Set<() => void>()
   let opening: Promise<T> | undefined
   let opened: T | undefined
@@ -99,20 +99,20 @@ function memberOf(file: object, name: string | symbol): unknown {
 
 async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): Promise<T> {
   const { path, guard, store, follows, onLeftAside } = options
-  const anew = (): Promise<T> => madeAnew(options, kind)
+  const rebuild = (): Promise<T> => rebuilt(options, kind)
   const file = path === undefined ? undefined : kind.read({ path, guard })
-  if (file === undefined) return (await taken(options, kind)) ?? anew()
+  if (file === undefined) return (await takenCopy(options, kind)) ?? rebuild()
   const reached = await usable(file, options, kind)
   if (reached === undefined) {
     file[Symbol.dispose]()
-    return (await taken(options, kind)) ?? anew()
+    return (await takenCopy(options, kind)) ?? rebuild()
   }
-  if (!follows && reached === (await store.end())) return asItLies(file)
+  if (!follows && reached === (await store.end())) return asStored(file)
   try {
     return await completed(file, guard, kind)
   } catch (error) {
     onLeftAside(`${kind.name} could not be copied (${reasonOf(error)})`)
-    return await anew()
+    return await rebuild()
   } finally {
     file[Symbol.dispose]()
   }
@@ -127,7 +127,7 @@ async function usable<T extends DerivedFile & Checked>(
   try {
     const reached = kind.reached(over)
     // Of another store, or of events that a restored copy lacks: such a file has nothing to say here.
-    if (reached === undefined || !(await isStillThere(store, reached))) return undefined
+    if (reached === undefined || !(await isStillStored(store, reached))) return undefined
     if (await (over as unknown as Checked).isAuthentic()) return reached.position
     onLeftAside(`${kind.name} holds other than this ledger wrote`)
   } catch (error) {
@@ -137,7 +137,7 @@ async function usable<T extends DerivedFile & Checked>(
 }
 
 /** One snapshot of the owner's file, which was checked once. */
-function asItLies<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: close }: ReadFile<Unfiled<T>>): T {
+function asStored<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: close }: ReadFile<Unfiled<T>>): T {
   const file: DerivedFile & Checked = {
     isAuthentic: async () => true,
     onRenewed: () => () => undefined,
@@ -150,7 +150,7 @@ function asItLies<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: clo
 }
 
 /** Nobody else can write there: its rows need no seal. In memory where the folder for what is temporary takes nothing. */
-async function madeAnew<T extends DerivedFile & Checked>(
+async function rebuilt<T extends DerivedFile & Checked>(
   { onLeftAside }: ReadingFilesOptions,
   kind: Kind<T>,
 ): Promise<T> {
@@ -172,7 +172,7 @@ async function completed<T extends DerivedFile & Checked>(
 }
 
 /** The file that another machine shares, checked as one of this machine is, and completed; undefined where there is none to believe. */
-async function taken<T extends DerivedFile & Checked>(
+async function takenCopy<T extends DerivedFile & Checked>(
   options: ReadingFilesOptions,
   kind: Kind<T>,
 ): Promise<T | undefined> {

@@ -54,11 +54,11 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, end), onRead)
     const source = fixedKeys(keys)
-    const isFilesWanted = asOf === undefined && !trustNothing
+    const usesFiles = asOf === undefined && !trustNothing
     const fileOf = (name: string, kind: string) => ({
       ...{ store, follows, onLeftAside, guard: fileGuard(source, kind) },
-      path: isFilesWanted ? join(settings.data, name) : undefined,
-      take: isFilesWanted && isOnServer(settings.store) ? sharedBy(settings.store, source) : undefined,
+      path: usesFiles ? join(settings.data, name) : undefined,
+      take: usesFiles && isOnServer(settings.store) ? sharedBy(settings.store, source) : undefined,
     })
     const views = viewsForReading(fileOf(VIEWS_FILE, 'views'))
     const index = auditForReading(fileOf(AUDIT_FILE, 'audit'))

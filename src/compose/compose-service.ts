@@ -19,7 +19,7 @@ import { prepareStorePath } from '../store/sqlite/store-path.ts'
 import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts'
 import type { OpenLedger } from './compose.ts'
 import { type Opening, startOpening } from './compose-waiting.ts'
-import { keepServiceRecord } from './kept-service-record.ts'
+import { recordService } from './service-recorder.ts'
 import { openWebhook } from './webhook-settings.ts'
 
 export interface Service {
@@ -74,10 +74,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const limits = limitsOf(settings)
     const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
-    let record = ready && keepServiceRecord({ ...options, ledger: ready.ledger })
+    let record = ready && recordService({ ...options, ledger: ready.ledger })
     const onceOpen = (opened: OpenLedger): void => {
       app = serving(opened, draining.signal)
-      record = keepServiceRecord({ ...options, ledger: opened.ledger })
+      record = recordService({ ...options, ledger: opened.ledger })
     }
     return {
       url: server.url,

@@ -13,7 +13,7 @@ import { reasonOf } from '../settings/reason-of.ts'
 import { sha256Hex } from '../signing/digests.ts'
 import type { DerivedFileOptions, FileGuard } from '../store/derived-file.ts'
 import type { Position } from '../store/event-store.ts'
-import type { KeptCopy, SharedCopies } from '../store/shared-copies.ts'
+import type { SharedCopies, SharedCopy } from '../store/shared-copies.ts'
 import { type CopyNote, noteOf, putFile, takeFile } from '../store/shared-file.ts'
 import { AUDIT_SCHEMA } from '../store/sqlite/audit-schema.ts'
 import { LOG_SCHEMA } from '../store/sqlite/log-schema.ts'
@@ -109,9 +109,9 @@ export function copiesFor(open: () => Promise<SharedCopies | undefined>, keys: K
     const kind = KINDS.find((each) => each.file === file)
     await using copies = await open()
     if (kind === undefined || copies === undefined) return false
-    const taken = await takeCopy({ copies, keys }, kind, path)
-    if (taken?.isWhole === false) throw new Error(FOREIGN_COPY)
-    return taken !== undefined
+    const copy = await takeCopy({ copies, keys }, kind, path)
+    if (copy?.isWhole === false) throw new Error(FOREIGN_COPY)
+    return copy !== undefined
   }
 }
 
@@ -132,10 +132,9 @@ export class SharedFiles implements AsyncDisposable {
       const path = join(data, kind.file)
       if (existsSync(path)) continue
       try {
-        const taken = await takeCopy({ copies, keys }, kind, path)
-        if (taken?.isWhole === true)
-          log.info({ file: path, events: taken.events }, 'taken from the copy in the database')
-        else if (taken !== undefined) log.warn({ file: path }, FOREIGN_COPY)
+        const copy = await takeCopy({ copies, keys }, kind, path)
+        if (copy?.isWhole === true) log.info({ file: path, events: copy.events }, 'taken from the copy in the database')
+        else if (copy !== undefined) log.warn({ file: path }, FOREIGN_COPY)
       } catch (error) {
         log.warn(
           { file: path, reason: reasonOf(error) },
@@ -210,14 +209,15 @@ export class SharedFiles implements AsyncDisposable {
   ): Promise<boolean> {
     const { copies } = this.#deps
     const name = nameOf(kind)
-    const events = (kept: KeptCopy | undefined) => this.#eventsIfDue(kept && noteOf(kept, name, guard), reached)
+    const events = (previous: SharedCopy | undefined) =>
+      this.#eventsIfDue(previous && noteOf(previous, name, guard), reached)
     if ((await events(await copies.latest(name))) === undefined) return false
     // What somebody else wrote into the file must not get a copy with this ledger's seal.
     if (!(await file.over.isAuthentic())) return false
     const copy = `${path}.copy`
     try {
-      return await copies.write(name, async (kept, put) => {
-        const counted = await events(kept)
+      return await copies.write(name, async (previous, put) => {
+        const counted = await events(previous)
         if (counted === undefined) return undefined
         await file.copyTo(copy, PAGES_AT_ONCE)
         const note = { name, reached, events: counted, guard }
@@ -232,11 +232,11 @@ export class SharedFiles implements AsyncDisposable {
   }
 
   /** How many events a copy as of `reached` would hold; undefined where the one that is kept will do. */
-  async #eventsIfDue(kept: CopyNote | undefined, reached: Position): Promise<number | undefined> {
+  async #eventsIfDue(previous: CopyNote | undefined, reached: Position): Promise<number | undefined> {
     const { copies, leastEvents = LEAST_EVENTS } = this.#deps
-    const due = Math.max(leastEvents, Math.ceil((kept?.events ?? 0) * RENEWED_AFTER))
-    if ((await copies.eventsBetween(kept?.reached, reached, due)) < due) return undefined
-    return (kept?.events ?? 0) + (await copies.eventsBetween(kept?.reached, reached))
+    const due = Math.max(leastEvents, Math.ceil((previous?.events ?? 0) * RENEWED_AFTER))
+    if ((await copies.eventsBetween(previous?.reached, reached, due)) < due) return undefined
+    return (previous?.events ?? 0) + (await copies.eventsBetween(previous?.reached, reached))
   }
 }
 

@@ -22,18 +22,18 @@ export async function* tilesForReading(
 ): AsyncGenerator<ReadTiles, void> {
   {
     using own = readSqliteLogs({ path: join(settings.data, LOG_FILE) })
-    if (own !== undefined) yield whereReadable(own.over)
+    if (own !== undefined) yield ifReadable(own.over)
   }
   if (!isOnServer(settings.store)) return
   using folder = makeReadingFolder()
   const path = folder.file(LOG_FILE)
   if (!(await takeShared(settings, path, onLeftAside))) return
   using shared = readSqliteLogs({ path })
-  if (shared !== undefined) yield whereReadable(shared.over)
+  if (shared !== undefined) yield ifReadable(shared.over)
 }
 
 /** What lies on a damaged page is not there. */
-function whereReadable(tiles: ReadTiles): ReadTiles {
+function ifReadable(tiles: ReadTiles): ReadTiles {
   const orNothing = <T>(read: () => T): T | undefined => {
     try {
       return read()

@@ -26,14 +26,14 @@ export interface Opening {
 export function startOpening(settings: Settings, log: Log): Opening {
   const stopping = new AbortController()
   let reason = ''
-  let foundAway: () => void = () => undefined
+  let markAway: () => void = () => undefined
   const away = new Promise<void>((resolve) => {
-    foundAway = resolve
+    markAway = resolve
   })
-  const onAway = (why: string): void => {
-    if (reason === '') log.warn({ reason: why }, 'the store does not answer; the ledger waits for it')
-    reason = why
-    foundAway()
+  const onAway = (cause: string): void => {
+    if (reason === '') log.warn({ reason: cause }, 'the store does not answer; the ledger waits for it')
+    reason = cause
+    markAway()
   }
   const patience = { signal: stopping.signal, onAway }
 

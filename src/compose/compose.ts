@@ -37,7 +37,7 @@ import { openSealing, partsOf } from './compose-sealing.ts'
 import { SharedFiles } from './compose-sharing.ts'
 import { openCopies, openReader, openStore } from './compose-stores.ts'
 import { judgedLedger } from './judged-ledger.ts'
-import { ownerGone } from './lease-owner.ts'
+import { ownerCheck } from './lease-owner.ts'
 
 /** What keeps a ledger from starting; `message` says what to do. */
 export class StartError extends Error {
@@ -78,7 +78,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const work = new WorkQueue()
     const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
     const known = readKeys(settings.keys)
-    if (known === undefined && isOnServer(settings.store)) throw keysNotGiven(settings.keys)
+    if (known === undefined && isOnServer(settings.store)) throw keysMissing(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
     const store = opened.add(
       await openStore(settings.store, {
@@ -112,7 +112,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       work,
       ...(upkeep && { upkeep: (host) => upkeep.begin(host) }),
       ...(sealing && { sealing: (host) => sealing.begin(host) }),
-      isOwnerGone: ownerGone(settings),
+      isOwnerGone: ownerCheck(settings),
       values: settings.values,
       scrubDays: settings.scrubDays,
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
@@ -200,7 +200,7 @@ function logSettings(settings: Settings): Pick<LogSettings, 'maxDelayMs' | 'kept
 }
 
 /** Two processes that each made keys for a store they share would found two ledgers on it. */
-function keysNotGiven(place: KeyPlace): StartError {
+function keysMissing(place: KeyPlace): StartError {
   const path = place.kind === 'file' ? place.path : ''
   const todo = 'make them once with "countersign keys create", and give the same file to every process'
   return new StartError(

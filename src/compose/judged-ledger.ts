@@ -110,10 +110,10 @@ class Judging {
     if (!before.ok) return
     const place = { ledgerId: this.#ledger.ledgerId, tenant, run: runId, step, agent: agent ?? '' }
     const handoff = { ...place, before: before.value.context ?? {}, after: context ?? {} }
-    const said = await this.#by.judge(handoff, this.#ended.signal)
+    const judgement = await this.#by.judge(handoff, this.#ended.signal)
     if (this.#ended.signal.aborted) return
-    if (said.verdict === 'unavailable') this.#known.delete(JSON.stringify(job))
-    const body = { step, judge: this.#by.name, ...said }
+    if (judgement.verdict === 'unavailable') this.#known.delete(JSON.stringify(job))
+    const body = { step, judge: this.#by.name, ...judgement }
     // Refused where the step leads nowhere any more, or the run has ended: then there is nothing to judge.
     await this.#ledger.execute(caller, runId, { kind: 'judgement', body }, {})
   }

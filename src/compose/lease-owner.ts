@@ -14,7 +14,7 @@ const SEEN_MS = 50
  * A store in a file has one owner at a time: whoever else held a lease as its owner is gone, or this process would not have it. One that only
  * closed the store may still carry out what it began: where it is a process of this machine, its end has to be seen.
  */
-export function ownerGone(
+export function ownerCheck(
   { store }: Pick<Settings, 'store'>,
   /** Of this process, in whichever thread. */
   ownName = STORE_OWNER,

@@ -16,7 +16,7 @@ import { watchPolicies } from '../settings/policy-file.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { takesReads } from '../store/event-store.ts'
 import { viewsBesideOwner } from '../store/sqlite/sqlite-views.ts'
-import { ownerGone } from './lease-owner.ts'
+import { ownerCheck } from './lease-owner.ts'
 import { keysAt, nameThread } from './worker-parts.ts'
 
 export interface SealerPlaces {
@@ -62,7 +62,7 @@ function serve(port: MessagePort, places: SealerPlaces & { readonly identity: Se
       conflict: () => say({ kind: 'conflict' }),
       refused: (code) => say({ kind: 'refused', code }),
     },
-    isOwnerGone: ownerGone({ store: { kind: 'sqlite', path: places.store.path } }, owner),
+    isOwnerGone: ownerCheck({ store: { kind: 'sqlite', path: places.store.path } }, owner),
     ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
   })
   store.onStatus((status) => {

@@ -110,7 +110,7 @@ async function open(places: UpkeepPlaces, { keys, reader, say }: Sources): Promi
     ...{ index, files, stores },
     runs: new RunListProjection(stores.views.store, files.views),
     logs: logUpkeep(logDeps, {
-      ...{ projection: new LogProjection(logDeps, origin, caches), kept: keptAt(places.kept, log), origin },
+      ...{ projection: new LogProjection(logDeps, origin, caches), kept: loadCheckpoints(places.kept, log), origin },
       heads: new StreamHeads({ logStore: files.logs, cache: caches.heads }),
     }),
     keysChanged: async () => {
@@ -141,7 +141,7 @@ function openFiles({ paths }: UpkeepPlaces, keys: WatchedKeys, say: Say) {
 }
 
 /** One that was damaged since the start is left as it is: the next start refuses it and says what to do. */
-function keptAt(path: string | undefined, log: Log): CheckpointFile | undefined {
+function loadCheckpoints(path: string | undefined, log: Log): CheckpointFile | undefined {
   if (path === undefined) return undefined
   const kept = new CheckpointFile(path)
   try {

@@ -40,16 +40,16 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  */
 export function guardedFetch(options: TrustOptions, refusal: (error: DialError) => Error = (error) => error): Fetch {
   const { maxResponseBytes = RESPONSE_MAX_BYTES } = options
-  const said = (error: unknown): unknown => (error instanceof DialError ? refusal(error) : error)
-  const exchange = exchanges(options, said)
+  const translate = (error: unknown): unknown => (error instanceof DialError ? refusal(error) : error)
+  const exchange = exchanges(options, translate)
   return async (input, init = {}) => {
     const response = await exchange(input, init).catch((error: unknown) => {
       // What was refused says so itself; fetch hides it behind "fetch failed".
-      throw said(error instanceof Error && error.cause instanceof DialError ? error.cause : error)
+      throw translate(error instanceof Error && error.cause instanceof DialError ? error.cause : error)
     })
     const { status, statusText, headers } = response
     const tooLarge = () =>
-      said(new DialError('response-too-large', `the response has more than ${maxResponseBytes} bytes`))
+      translate(new DialError('response-too-large', `the response has more than ${maxResponseBytes} bytes`))
     const stream = response.body as ReadableStream<Uint8Array> | null
     const body = stream === null ? null : limited(stream, maxResponseBytes, tooLarge)
     return new Response(body, { status, statusText, headers: [...headers] })
@@ -57,8 +57,8 @@ export function guardedFetch(options: TrustOptions, refusal: (error: DialError) 
 }
 
 /** One exchange after another, redirects refused. */
-function exchanges(options: TrustOptions, said: (error: unknown) => unknown) {
-  const trusted = trustedBy(options, said)
+function exchanges(options: TrustOptions, translate: (error: unknown) => unknown) {
+  const trusted = trustedBy(options, translate)
   // Loaded at the first request: whoever dials nothing need not wait for it.
   let opened: ReturnType<typeof openTrusted> | undefined
   return async (input: string | URL | Request, init: RequestInit) => {
@@ -76,11 +76,11 @@ function exchanges(options: TrustOptions, said: (error: unknown) => unknown) {
   }
 }
 
-function trustedBy({ allow }: TrustOptions, said: (error: unknown) => unknown): readonly Trusted[] {
+function trustedBy({ allow }: TrustOptions, translate: (error: unknown) => unknown): readonly Trusted[] {
   try {
     return parseTrusted(allow)
   } catch (error) {
-    throw said(error)
+    throw translate(error)
   }
 }
 
@@ -136,8 +136,8 @@ async function systemLookup(host: string): Promise<readonly string[]> {
   return (await dnsLookup(host, { all: true })).map(({ address }) => address)
 }
 
-function refused(why: string, host: string): DialError {
-  return new DialError('address-refused', why, { host })
+function refused(detail: string, host: string): DialError {
+  return new DialError('address-refused', detail, { host })
 }
 
 /** Counted as it is read, decompressed: what is longer breaks off. */

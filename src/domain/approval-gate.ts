@@ -32,7 +32,7 @@ export function approvalGate(state: RunState, gated: GatedClaim): Gate {
   const { phase, key, known } = gated
   if (phase === 'compensation') return { kind: 'open' }
   const current = state.approvals[slot(state.approvalKeys[slot(`${phase} ${key}`)] ?? '')]
-  const misnamed = namedFault(state, gated, current)
+  const misnamed = approvalIdFault(state, gated, current)
   if (misnamed !== undefined) return misnamed
   if (known !== undefined && known.status !== 'compensated' && known.approvalId !== undefined) {
     return { kind: 'open', approvalId: known.approvalId }
@@ -56,13 +56,15 @@ function byApproval(state: RunState, approval: ApprovalState, gated: GatedClaim)
 }
 
 /** The caller names the approval that it means to use: no other will do. */
-function namedFault(state: RunState, gated: GatedClaim, current: ApprovalState | undefined): Refused | undefined {
+function approvalIdFault(state: RunState, gated: GatedClaim, current: ApprovalState | undefined): Refused | undefined {
   const { claim, known } = gated
   if (claim.approval === undefined) return undefined
   const named = state.approvals[slot(claim.approval)]
   if (named === undefined) {
-    const none = refusal('approval-not-found', `this run has no approval ${claim.approval}`, { pointer: '/approval' })
-    return refusedOnRecord(state, gated, none)
+    const notFound = refusal('approval-not-found', `this run has no approval ${claim.approval}`, {
+      pointer: '/approval',
+    })
+    return refusedOnRecord(state, gated, notFound)
   }
   const isAttempt = known !== undefined && known.status !== 'compensated' && known.callId === named.callId
   if (named.status === 'used' && !isAttempt) return refusedOnRecord(state, gated, usedRefusal(named))
@@ -111,11 +113,11 @@ export function expiredApproval({ approvalId, tool }: ApprovalState): Draft {
 type Pending = Pick<ApprovalState, 'approvalId' | 'tool' | 'argsDigest' | 'expiresAt' | 'needs' | 'onDenied'>
 
 function approvalPending({ approvalId, tool, argsDigest, expiresAt, needs, onDenied }: Pending): Refusal {
-  const why = needs
+  const need = needs
     .map(({ reason }) => reason)
     .join('; ')
     .slice(0, 512)
-  return refusal('approval-pending', `${tool} waits for an approval of these arguments: ${why}`, {
+  return refusal('approval-pending', `${tool} waits for an approval of these arguments: ${need}`, {
     retryAfterMs: LOOK_AGAIN_MS,
     evidence: { approvalId, argsDigest, expiresAt, onDenied },
   })

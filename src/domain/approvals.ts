@@ -24,12 +24,12 @@ export function decideGrant(state: RunState, decision: OnApproval, env: Env): De
   const found = decidable(state, decision, env)
   if ('kind' in found) return found
   const { approval } = found
-  const fault = selfApproved(approval, env) ?? roleMissing(approval, env) ?? givenBefore(approval, env)
+  const fault = selfApproved(approval, env) ?? roleMissing(approval, env) ?? grantedTwice(approval, env)
   if (fault !== undefined) return refuseDecision(state, env, { ...decision, refused: fault })
-  const given = { ...personOf(env), roles: countedRoles(approval, env) }
+  const grant = { ...personOf(env), roles: countedRoles(approval, env) }
   return append({
     type: 'ApprovalGranted',
-    data: { ...decidedBody(approval, decision, env), complete: isComplete(approval, [...approval.grants, given]) },
+    data: { ...decidedBody(approval, decision, env), complete: isComplete(approval, [...approval.grants, grant]) },
   })
 }
 
@@ -46,7 +46,7 @@ export function decideDenial(state: RunState, decision: OnApproval, env: Env): D
 /** What was granted, in whole or in part, and not used: by whoever may decide on it. The call waits anew, with the same end. */
 export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env): Decision {
   const { approvalId, body } = decision
-  const refused = (why: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: why })
+  const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
   const approval = state.approvals[slot(approvalId)]
   if (approval === undefined) return refused(notFound(approvalId))
   if (!isGranted(approval))
@@ -99,7 +99,7 @@ function decidedBody({ approvalId, tool, argsDigest, needs }: ApprovalState, { b
 /** The approval, where it is there to be decided by this caller on these arguments; else the refusal, on record. */
 function decidable(state: RunState, decision: OnApproval, env: Env): { readonly approval: ApprovalState } | Refused {
   const { approvalId, body } = decision
-  const refused = (why: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: why })
+  const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
   const approval = state.approvals[slot(approvalId)]
   if (approval === undefined) return refused(notFound(approvalId))
   if (approval.status !== 'pending') return refused(decidedAlready(approval))
@@ -135,8 +135,8 @@ function otherArguments({ approvalId, argsDigest }: ApprovalState, body: DecideA
 
 /** Neither the requester, nor whoever that was for, by any of their own names. */
 function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
-  const asked = namesOf(requestedBy)
-  return namesOf(personOf(env)).some((name) => asked.includes(name))
+  const requesters = namesOf(requestedBy)
+  return namesOf(personOf(env)).some((name) => requesters.includes(name))
 }
 
 function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
@@ -147,9 +147,9 @@ function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
   })
 }
 
-function givenBefore({ approvalId, grants }: ApprovalState, env: Env): Refusal | undefined {
-  const who = personIn(personOf(env))
-  if (!grants.some((grant) => personIn(grant) === who)) return undefined
+function grantedTwice({ approvalId, grants }: ApprovalState, env: Env): Refusal | undefined {
+  const person = personIn(personOf(env))
+  if (!grants.some((grant) => personIn(grant) === person)) return undefined
   return refusal('approval-decided', 'you said yes to this already; somebody else has to, too', {
     evidence: { approvalId, status: 'pending' },
   })

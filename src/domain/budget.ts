@@ -44,12 +44,17 @@ export interface ClaimInHand {
 
 /** The reservation that a claim asks for, in the claim's own write. What the attempt before it had reserved and not settled is charged. */
 export function reserveFor(state: RunState, claim: ClaimCall, inputs: ClaimInHand): Drafts {
-  const left = state.reservations[slot(inputs.before?.reservationId ?? '')]
-  const gone = left?.status === 'open' ? left : undefined
-  if (claim.reserve === undefined) return { kind: 'drafts', drafts: gone === undefined ? [] : [goneDraft(gone)] }
+  const previous = state.reservations[slot(inputs.before?.reservationId ?? '')]
+  const abandoned = previous?.status === 'open' ? previous : undefined
+  if (claim.reserve === undefined)
+    return { kind: 'drafts', drafts: abandoned === undefined ? [] : [abandonedDraft(abandoned)] }
   const agent = claim.reserve.agent ?? claim.agent ?? inputs.env.actor
   const { callId, phase, key, env } = inputs
-  return reserve(state, { ...claim.reserve, agent }, { callId, gone, env, claim: { tool: claim.tool, phase, key } })
+  return reserve(
+    state,
+    { ...claim.reserve, agent },
+    { callId, abandoned, env, claim: { tool: claim.tool, phase, key } },
+  )
 }
 
 type ReserveRequest = Reserve & { readonly agent: string }
@@ -59,11 +64,11 @@ interface Asking {
   readonly callId?: string
   readonly claim?: EventBody<'BudgetExceeded'>['claim']
   /** Reserved for an attempt that is gone. */
-  readonly gone?: ReservationState | undefined
+  readonly abandoned?: ReservationState | undefined
 }
 
 function reserve(state: RunState, request: ReserveRequest, input: Asking): Drafts {
-  const { env, callId, gone } = input
+  const { env, callId, abandoned } = input
   const { agent, tokens = 0, cost = '0', provider, model } = request
   const fault = currencyFault(state, request.currency) ?? sumFault(state, { agent, cost })
   if (fault !== undefined) return { kind: 'refuse', refusal: fault }
@@ -91,7 +96,7 @@ function reserve(state: RunState, request: ReserveRequest, input: Asking): Draft
       ...(callId === undefined ? {} : { callId }),
     },
   }
-  const replaced = gone === undefined || expired.includes(gone) ? [] : [goneDraft(gone)]
+  const replaced = abandoned === undefined || expired.includes(abandoned) ? [] : [abandonedDraft(abandoned)]
   return { kind: 'drafts', drafts: [...ended, ...replaced, draft], reservationId }
 }
 
@@ -111,9 +116,11 @@ export function chargedAtEnd(
   expired: readonly ReservationState[],
 ): Draft[] {
   return silent.flatMap(({ reservationId }): Draft[] => {
-    const left = state.reservations[slot(reservationId ?? '')]
-    if (left?.status !== 'open' || expired.includes(left)) return []
-    return [{ type: 'ReservationExpired', data: { v: 1, reservationId: left.reservationId, cause: 'run-completed' } }]
+    const reservation = state.reservations[slot(reservationId ?? '')]
+    if (reservation?.status !== 'open' || expired.includes(reservation)) return []
+    return [
+      { type: 'ReservationExpired', data: { v: 1, reservationId: reservation.reservationId, cause: 'run-completed' } },
+    ]
   })
 }
 
@@ -121,7 +128,7 @@ export function expiredDraft(reservation: ReservationState): Draft {
   return { type: 'ReservationExpired', data: { v: 1, reservationId: reservation.reservationId } }
 }
 
-function goneDraft({ reservationId }: ReservationState): Draft {
+function abandonedDraft({ reservationId }: ReservationState): Draft {
   return { type: 'ReservationExpired', data: { v: 1, reservationId, cause: 'claimed-anew' } }
 }
 

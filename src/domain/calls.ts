@@ -49,7 +49,7 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decisi
     return refuseOnRecord(state, env, { refusal: keyReused(known, request), fingerprint: fingerprintOf(request) })
   }
   if (known !== undefined) {
-    const served = serveKnown(state, known, env)
+    const served = serveRecorded(state, known, env)
     if (served !== undefined) return served
   }
   const closed = claimFault(state, request)
@@ -112,7 +112,7 @@ function keyReused(known: CallState, request: ClaimRequest): Refusal {
 }
 
 /** What a repeat gets; undefined where it may run (a new attempt, or a new generation). */
-function serveKnown(state: RunState, known: CallState, env: Env): Decision | undefined {
+function serveRecorded(state: RunState, known: CallState, env: Env): Decision | undefined {
   switch (known.status) {
     case 'succeeded':
     case 'compensation-failed':
@@ -212,8 +212,8 @@ function recursionFault(state: RunState, request: ClaimRequest): Refusal | undef
   for (let depth = 0; ancestor !== undefined; depth += 1) {
     const itself = ancestor.key === request.key && ancestor.phase === request.phase
     if (itself || depth >= ANCESTORS_MAX) {
-      const why = itself ? 'is its own ancestor: it would wait for itself' : `is nested deeper than ${ANCESTORS_MAX}`
-      return refusal('recursive-call', `this call ${why}`, { evidence: { callId: ancestor.callId } })
+      const fault = itself ? 'is its own ancestor: it would wait for itself' : `is nested deeper than ${ANCESTORS_MAX}`
+      return refusal('recursive-call', `this call ${fault}`, { evidence: { callId: ancestor.callId } })
     }
     ancestor = ancestor.parentCall === undefined ? undefined : state.calls[slot(ancestor.parentCall)]
   }

@@ -144,8 +144,8 @@ function withOutcome(state: RunState, { call, draft }: OutcomeInHand): [string, 
   const status = call.compensates === undefined ? forwardStatus(target, draft) : undoneStatus(draft)
   const willRetry = draft.type === 'CompensationFailed' && draft.data.willRetry === true
   const { leftStanding: _, ...known } = target
-  const left = draft.type === 'CompensationSucceeded' && draft.data.leftStanding === true
-  return [[target.callId, { ...known, status, willRetry, ...(left && { leftStanding: true as const }) }]]
+  const leavesStanding = draft.type === 'CompensationSucceeded' && draft.data.leftStanding === true
+  return [[target.callId, { ...known, status, willRetry, ...(leavesStanding && { leftStanding: true as const }) }]]
 }
 
 function forwardStatus(call: CallState, draft: Draft): CallStatus {

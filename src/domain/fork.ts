@@ -218,14 +218,14 @@ function contradictionOf({ findings, findingsTotal, confidence }: Judgement): Re
 
 function refusedDraft({ fork, branch, output, body, report, signed }: Judged, why: Refusing): Draft {
   const { add } = body
-  const said = {
+  const fields = {
     report,
     ...tokensOf(body),
     payload: output,
     ...(add === undefined ? {} : { add }),
     ...(signed === undefined ? {} : { signed }),
   }
-  return receivedDraft(fork, branch, { status: 'refused', ...said, ...why })
+  return receivedDraft(fork, branch, { status: 'refused', ...fields, ...why })
 }
 
 function offeredDraft(

@@ -147,9 +147,9 @@ function* unionVerdict(
   }
   const { context } = union
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
-  const said = { agent: fork.agent, payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
+  const handoff = { agent: fork.agent, payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
   const agents = [fork.agent, ...offers.map((offer) => offer.agent)]
-  const alone = yield* judge(state, said, { context, manifest: undefined, evidence: env.evidence })
+  const alone = yield* judge(state, handoff, { context, manifest: undefined, evidence: env.evidence })
   const verdict = withLaterJudgement(state, { after: context, agents, offers }, alone)
   const { confidence, findings } = verdict
   if (verdict.verdict === 'reject') return rejected(state, verdict)
@@ -161,7 +161,7 @@ function* unionVerdict(
     winners: offers.map(({ branch }) => branch),
     envelope: {
       mode: 'replace',
-      ...said,
+      ...handoff,
       context: env.digestOf(context),
       ...ruleSet(state.policy),
       ...(confidence === undefined ? {} : { confidence }),
@@ -224,9 +224,14 @@ function joined(
   })
   const receipts = ended.map(({ branch, status }) => receiptOf(fork, { branch, status }, env))
   const { forkId, join, parent } = fork
-  const said = { join, outcome, winners: [...winners], order: [...order], receipts }
-  const receipt = env.digestOf({ forkId, frozen: fork.context, ...said, context: envelope?.context ?? fork.context })
-  const verdictDraft: Draft = { type: 'ForkJoined', data: { v: 1, forkId, ...said, receipt, ...more } }
+  const joinFields = { join, outcome, winners: [...winners], order: [...order], receipts }
+  const receipt = env.digestOf({
+    forkId,
+    frozen: fork.context,
+    ...joinFields,
+    context: envelope?.context ?? fork.context,
+  })
+  const verdictDraft: Draft = { type: 'ForkJoined', data: { v: 1, forkId, ...joinFields, receipt, ...more } }
   if (envelope === undefined) return append(...received, verdictDraft)
   const step = state.step + 1
   const accepted: Draft = { type: 'EnvelopeAccepted', data: { v: 2, step, parent, ...envelope } }
@@ -245,7 +250,7 @@ function receiptOf(
   env: HandoffEnv,
 ): EventBody<'ForkJoined'>['receipts'][number] {
   const { name, agent, report, output, confidence, score } = branch
-  const said = {
+  const receiptFields = {
     branch: name,
     agent,
     status,
@@ -254,5 +259,5 @@ function receiptOf(
     ...(confidence === undefined ? {} : { confidence }),
     ...(score === undefined ? {} : { score }),
   }
-  return { ...said, receipt: env.digestOf({ forkId, frozen: context, ...said }) }
+  return { ...receiptFields, receipt: env.digestOf({ forkId, frozen: context, ...receiptFields }) }
 }

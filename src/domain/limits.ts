@@ -7,27 +7,27 @@ import { type Refusal, refusal } from './refusal.ts'
 
 export type Exceeded = Omit<EventBody<'BudgetExceeded'>, 'v' | 'fingerprint' | 'claim'>
 
-export interface Wanted {
+export interface LimitRequest {
   readonly agent: string
   readonly tokens: number
   readonly cost: string
 }
 
-/** The first limit that `wanted` would pass, of the run or of its agent; `ended` are reservations that this decision charges. */
+/** The first limit that `requested` would pass, of the run or of its agent; `ended` are reservations that this decision charges. */
 export function findExceeded(
   state: RunState,
-  wanted: Wanted,
+  requested: LimitRequest,
   ended: readonly ReservationState[],
 ): Exceeded | undefined {
   const { limits } = state
-  const ofRun = { wanted, scope: 'run', spend: spendAfter(state.spend, ended) } as const
-  const own = agentLimits(limits, wanted.agent)
+  const ofRun = { requested, scope: 'run', spend: spendAfter(state.spend, ended) } as const
+  const own = agentLimits(limits, requested.agent)
   const ofAgent = {
-    wanted,
+    requested,
     scope: 'agent',
     spend: spendAfter(
-      state.spendByAgent[slot(wanted.agent)] ?? zeroSpend(),
-      ended.filter((each) => each.agent === wanted.agent),
+      state.spendByAgent[slot(requested.agent)] ?? zeroSpend(),
+      ended.filter((each) => each.agent === requested.agent),
     ),
   } as const
   return (
@@ -56,13 +56,13 @@ function spendAfter(before: Spend, ended: readonly ReservationState[]): Spend {
 }
 
 interface Measured {
-  readonly wanted: Wanted
+  readonly requested: LimitRequest
   readonly scope: 'run' | 'agent'
   readonly spend: Spend
 }
 
-function tokensOver(limit: number | undefined, { wanted, scope, spend }: Measured): Exceeded | undefined {
-  const { agent, tokens } = wanted
+function tokensOver(limit: number | undefined, { requested, scope, spend }: Measured): Exceeded | undefined {
+  const { agent, tokens } = requested
   if (limit === undefined || tokens === 0 || spend.tokens + spend.reservedTokens + tokens <= limit) return undefined
   return {
     agent,
@@ -75,8 +75,8 @@ function tokensOver(limit: number | undefined, { wanted, scope, spend }: Measure
   }
 }
 
-function costOver(limit: string | undefined, { wanted, scope, spend }: Measured): Exceeded | undefined {
-  const { agent, cost } = wanted
+function costOver(limit: string | undefined, { requested, scope, spend }: Measured): Exceeded | undefined {
+  const { agent, cost } = requested
   if (limit === undefined || toNano(cost) === 0n) return undefined
   const sum = toNano(spend.cost) + toNano(spend.reservedCost) + toNano(cost)
   if (sum <= toNano(limit)) return undefined
@@ -85,10 +85,10 @@ function costOver(limit: string | undefined, { wanted, scope, spend }: Measured)
 
 export function budgetExceeded(exceeded: Exceeded): Refusal {
   const { agent, scope, dimension, limit, spent, reserved, requested } = exceeded
-  const whose = scope === 'run' ? 'the run' : `agent ${agent}`
+  const holder = scope === 'run' ? 'the run' : `agent ${agent}`
   return refusal(
     'budget-exceeded',
-    `${requested} ${dimension} would take ${whose} over its limit of ${limit} (${spent} spent, ${reserved} reserved)`,
+    `${requested} ${dimension} would take ${holder} over its limit of ${limit} (${spent} spent, ${reserved} reserved)`,
     { evidence: { agent, scope, dimension, limit, spent, reserved, requested } },
   )
 }

@@ -73,8 +73,8 @@ function settledDraft(call: CallState, body: SettleCall): Draft {
     ...(body.unrecorded === undefined ? {} : { unrecorded: body.unrecorded }),
   }
   if (compensates === undefined) return { type: 'ToolCallSucceeded', data }
-  const left = body.leftStanding === undefined ? {} : { leftStanding: body.leftStanding }
-  return { type: 'CompensationSucceeded', data: { ...data, compensates, ...left } }
+  const standing = body.leftStanding === undefined ? {} : { leftStanding: body.leftStanding }
+  return { type: 'CompensationSucceeded', data: { ...data, compensates, ...standing } }
 }
 
 /** A newer claim exists: the call may have been executed twice, and the record says so. What it used counts all the same. */

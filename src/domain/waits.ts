@@ -48,7 +48,7 @@ export function decideWait(state: RunState, body: StartWait & { readonly eventAt
   if (closed !== undefined) return refuse(closed)
   if (known !== undefined) {
     // Only what is held has to fit.
-    const schema = heldFor(state, known.name).length === 0 ? undefined : schemaOf(known, body.eventAt)
+    const schema = heldSignalsFor(state, known.name).length === 0 ? undefined : schemaOf(known, body.eventAt)
     if (schema === 'unread') return { kind: 'needs-events', revisions: [known.revision] }
     return ended(state, { ...body, wait: known, schema, drafts: [] }, env)
   }
@@ -112,7 +112,7 @@ interface Waiting {
 /** By the oldest signal that is held for it and fits, else by its time, else not yet. */
 function ended(state: RunState, { wait, schema, drafts, eventAt }: Waiting, env: Env): Decision {
   const { waitId, name } = wait
-  const held = heldFor(state, name)
+  const held = heldSignalsFor(state, name)
   const look = schema === undefined ? held.slice(0, 1) : held.slice(0, LOOKED_AT_MAX)
   const unread = schema === undefined ? [] : look.filter(({ revision }) => eventAt(revision) === undefined)
   if (unread.length > 0) return { kind: 'needs-events', revisions: unread.map(({ revision }) => revision) }
@@ -128,13 +128,13 @@ function ended(state: RunState, { wait, schema, drafts, eventAt }: Waiting, env:
     steps += checked.steps
     if (steps >= CHECK_STEPS_MAX) break
   }
-  const left = held.length - passed.length
-  const over = left === 0 && isOver(wait, state, env) ? [timeOut(wait)] : []
+  const remaining = held.length - passed.length
+  const over = remaining === 0 && isOver(wait, state, env) ? [timeOut(wait)] : []
   const all = [...drafts, ...passed, ...over]
   return all.length === 0 ? { kind: 'as-is' } : append(...all)
 }
 
-function heldFor(state: RunState, name: string | undefined): readonly HeldSignal[] {
+function heldSignalsFor(state: RunState, name: string | undefined): readonly HeldSignal[] {
   return name === undefined ? [] : Object.values(state.heldSignals).filter((each) => each.name === name)
 }
 
@@ -165,17 +165,17 @@ export function decideSignal(state: RunState, { name, body, eventAt }: SignalOf,
   const over = open.filter((wait) => isOver(wait, state, env))
   // Those before it are served first: a wait that has not looked at all that is held takes nothing newer.
   const waits =
-    heldFor(state, name).length > 0 ? [] : open.filter((wait) => !over.includes(wait)).slice(0, LOOKED_AT_MAX)
+    heldSignalsFor(state, name).length > 0 ? [] : open.filter((wait) => !over.includes(wait)).slice(0, LOOKED_AT_MAX)
   const unread = waits.filter((wait) => schemaOf(wait, eventAt) === 'unread')
   if (unread.length > 0) return { kind: 'needs-events', revisions: unread.map(({ revision }) => revision) }
   const payloadDigest = env.digestOf(payload)
   const received = { v: 1 as const, signalId: env.newId(), name, payload, payloadDigest }
   const before = over.map(timeOut)
-  const taken = takenBy(waits, payload, eventAt)
-  if (taken !== undefined && 'waitId' in taken) {
-    return append(...before, { type: 'SignalReceived', data: { ...received, waitId: taken.waitId } })
+  const match = matchingWait(waits, payload, eventAt)
+  if (match !== undefined && 'waitId' in match) {
+    return append(...before, { type: 'SignalReceived', data: { ...received, waitId: match.waitId } })
   }
-  const fault = taken ?? (state.policy.signals === 'refuse' ? notAwaited(state, name) : full(state))
+  const fault = match ?? (state.policy.signals === 'refuse' ? notAwaited(state, name) : full(state))
   if (fault !== undefined) {
     const refused = refuseOnRecord(state, env, {
       refusal: fault,
@@ -187,7 +187,7 @@ export function decideSignal(state: RunState, { name, body, eventAt }: SignalOf,
 }
 
 /** The wait that takes it; the refusal where waits are there and it fits none; undefined where nobody waits. */
-function takenBy(
+function matchingWait(
   waits: readonly WaitState[],
   payload: Json,
   eventAt: EventAt,

@@ -132,8 +132,9 @@ function stepsOf(messages: readonly Message[], agent: string): Steps {
   const steps: ImportStep[] = []
   const open: PendingToolCall[] = []
   for (const [at, message] of messages.entries()) {
-    const said = saidBy(message)
-    if (said !== undefined) steps.push({ kind: 'envelope', key: `m${at}`, body: { agent, payload: { message: said } } })
+    const content = saidBy(message)
+    if (content !== undefined)
+      steps.push({ kind: 'envelope', key: `m${at}`, body: { agent, payload: { message: content } } })
     for (const [index, call] of (message.tool_calls ?? []).entries()) {
       const request = { key: `m${at}.c${index}`, id: call.id, tool: call.function.name }
       open.push(request)

@@ -98,7 +98,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...listsOf({ list, queries, reader }),
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
-    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...keptUp({ lag, list, logs }) }),
+    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagStats({ lag, list, logs }) }),
     drain: () => sealing?.drained() ?? runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
@@ -161,7 +161,7 @@ function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEv
 }
 
 /** What of it is known. */
-function keptUp({ lag, list, logs }: Followers): KeptUp {
+function lagStats({ lag, list, logs }: Followers): FollowerStats {
   const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
   return {
     ...lagsOf(lag),
@@ -178,7 +178,7 @@ interface Followers {
   readonly logs: OpenLogs | undefined
 }
 
-type KeptUp = Omit<LedgerStats, OwnStats | 'hotRuns' | 'integrity'>
+type FollowerStats = Omit<LedgerStats, OwnStats | 'hotRuns' | 'integrity'>
 
 /** The store as upkeep reads it. */
 function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore {

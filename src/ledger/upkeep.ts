@@ -48,7 +48,7 @@ export interface Upkeep {
   /** The thread that has the files; undefined while this one has them. */
   readonly elsewhere: Elsewhere | undefined
   /** Work on the files: in this thread while they are its own, else in the one that has taken them over, which it never does amid `here`. */
-  do<T>(here: () => Promise<T>, there: (it: Elsewhere) => Promise<T>): Promise<T>
+  do<T>(here: () => Promise<T>, inThread: (it: Elsewhere) => Promise<T>): Promise<T>
   /** New keys are on record. */
   keysChanged(): void
 }

@@ -21,9 +21,9 @@ export type Following =
       readonly twoSuccessors?: { readonly origin: string; readonly notes: readonly [string, string] }
     }
 
-export function keyChains(given: readonly NoteVerifier[], kept: readonly string[]): KeyChains {
+export function keyChains(verifiers: readonly NoteVerifier[], kept: readonly string[]): KeyChains {
   const chains = new Map<string, (readonly NoteVerifier[])[]>()
-  for (const verifier of given)
+  for (const verifier of verifiers)
     chains.set(verifier.name, [...(chains.get(verifier.name) ?? []), successorsOf(verifier, kept)])
   return chains
 }
@@ -31,39 +31,42 @@ export function keyChains(given: readonly NoteVerifier[], kept: readonly string[
 /** `request`: signed notes of successions, a JSON list, in any order. Of two successors of one key the one that came first stays. */
 export function judgeSuccessions(
   request: unknown,
-  { given, kept }: { readonly given: readonly NoteVerifier[]; readonly kept: readonly string[] },
+  { verifiers, kept }: { readonly verifiers: readonly NoteVerifier[]; readonly kept: readonly string[] },
 ): Following {
   const isList = Array.isArray(request) && request.length > 0 && request.length <= SUCCESSIONS_MAX
-  const posted = isList ? request.flatMap((note: unknown) => (typeof note === 'string' && withSaid(note)) || []) : []
+  const posted = isList ? request.flatMap((note: unknown) => (typeof note === 'string' && readNote(note)) || []) : []
   if (!isList || posted.length < request.length)
     return refused(
       400,
       `takes a JSON list of 1 to ${SUCCESSIONS_MAX} successions of a log's key, each signed by both keys`,
     )
-  const known = kept.flatMap((note) => withSaid(note) ?? [])
+  const followed = kept.flatMap((note) => readNote(note) ?? [])
   for (const each of posted) {
-    const other = known.find(({ said }) => said.from.text === each.said.from.text && said.to.text !== each.said.to.text)
+    const other = followed.find(
+      ({ succession: said }) =>
+        said.from.text === each.succession.from.text && said.to.text !== each.succession.to.text,
+    )
     if (other === undefined) continue
-    const twoSuccessors = { origin: each.said.origin, notes: [other.note, each.note] } as const
+    const twoSuccessors = { origin: each.succession.origin, notes: [other.note, each.note] } as const
     return { ...refused(409, 'this key has another successor already: neither side can take that back'), twoSuccessors }
   }
-  const all = [...new Map([...known, ...posted].map((each) => [each.note, each])).values()]
+  const all = [...new Map([...followed, ...posted].map((each) => [each.note, each])).values()]
   const chains = [
     ...keyChains(
-      given,
+      verifiers,
       all.map(({ note }) => note),
     ).values(),
   ].flat()
-  const used = all.filter(({ said }) => chains.some((chain) => leads(chain, said)))
+  const used = all.filter(({ succession: said }) => chains.some((chain) => leads(chain, said)))
   if (!posted.some((each) => used.some(({ note }) => note === each.note)))
     return refused(403, 'these successions begin at no key of a log that is known here')
   if (used.length > SUCCESSIONS_MAX) return refused(403, `at most ${SUCCESSIONS_MAX} successions are followed`)
   return { status: 200, kept: used.map(({ note }) => note) }
 }
 
-function withSaid(note: string): { readonly note: string; readonly said: KeySuccession } | undefined {
-  const said = readSuccession(note)
-  return said && { note, said }
+function readNote(note: string): { readonly note: string; readonly succession: KeySuccession } | undefined {
+  const succession = readSuccession(note)
+  return succession && { note, succession }
 }
 
 /** Whether a chain has both keys, one right after the other. */

@@ -163,10 +163,10 @@ export class MemoryAccount {
 
   #taken(bytes: number, owner: string | undefined): Release {
     this.#change(bytes, owner)
-    let held = true
+    let isHeld = true
     return () => {
-      if (!held) return
-      held = false
+      if (!isHeld) return
+      isHeld = false
       this.#change(-bytes, owner)
       this.#admit()
     }

@@ -104,8 +104,8 @@ export class WorkQueue {
   }
 
   /** `hasLeft` is asked before each slice: a reader whose connection is gone needs no more. */
-  begin(party: Party, hasLeft: () => boolean = () => false): Pace {
-    return new ReaderPace(this, party, hasLeft)
+  begin(party: Party, isGone: () => boolean = () => false): Pace {
+    return new ReaderPace(this, party, isGone)
   }
 
   /** Who keeps account of the work of each party: slices of readers, and what writes take. */
@@ -210,17 +210,17 @@ export class WorkQueue {
 class ReaderPace implements Pace {
   readonly party: Party
   readonly #queue: WorkQueue
-  readonly #hasLeft: () => boolean
+  readonly #isGone: () => boolean
   #left = false
 
-  constructor(queue: WorkQueue, party: Party, hasLeft: () => boolean) {
+  constructor(queue: WorkQueue, party: Party, isGone: () => boolean) {
     this.#queue = queue
     this.party = party
-    this.#hasLeft = hasLeft
+    this.#isGone = isGone
   }
 
   get isOver(): boolean {
-    return this.#left || this.#hasLeft()
+    return this.#left || this.#isGone()
   }
 
   turn(): Promise<void> | undefined {

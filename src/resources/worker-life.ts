@@ -25,7 +25,7 @@ export interface WorkerOptions<Message> {
   readonly heapBytes?: number
   readonly receive: (message: Exclude<Message, OpenFailed>) => void
   /** Called once, when it is no more. */
-  readonly ended: (why: string) => void
+  readonly ended: (reason: string) => void
 }
 
 /** While it is idle it keeps no process alive. */
@@ -39,15 +39,15 @@ export function startWorker<Message extends { readonly kind: string }>(options: 
   setFlagsFromString('--max-semi-space-size=0')
   const worker = new Worker(file, { workerData, name, resourceLimits })
   worker.unref()
-  let why = 'it ended'
+  let reason = 'it ended'
   worker.on('message', (message: Message | OpenFailed) => {
-    if (isOpenFailed(message)) why = message.message
+    if (isOpenFailed(message)) reason = message.message
     else receive(message as Exclude<Message, OpenFailed>)
   })
   worker.on('error', (error) => {
-    why = error.message
+    reason = error.message
   })
-  worker.once('exit', () => ended(why))
+  worker.once('exit', () => ended(reason))
   return worker
 }
 

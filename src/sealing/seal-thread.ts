@@ -28,11 +28,11 @@ export interface SealThreadOptions {
   /** As the store is now: sent to the thread before its first job. */
   readonly storeNow: () => Extract<ToSealer, { readonly kind: 'store' }>
   readonly onReport: (report: Report) => void
-  readonly onDeath: (why: string) => void
+  readonly onDeath: (reason: string) => void
 }
 
 /** It has not taken the job: nothing was written. Or it has, and is gone: nobody knows. */
-export type Lost = { readonly lost: 'not-begun' | 'unknown'; readonly why: string }
+export type Lost = { readonly lost: 'not-begun' | 'unknown'; readonly reason: string }
 
 interface Waiting {
   readonly resolve: (done: Done | Lost) => void
@@ -69,7 +69,7 @@ export class SealThread {
   }
 
   run(job: Omit<Job, 'id'>): Promise<Done | Lost> {
-    if (!this.#isReady) return Promise.resolve({ lost: 'not-begun', why: this.#why })
+    if (!this.#isReady) return Promise.resolve({ lost: 'not-begun', reason: this.#why })
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
       if (this.#waiting.size === 0) this.#worker?.ref()
@@ -107,7 +107,7 @@ export class SealThread {
     if (jobs.length > 0) this.#worker?.postMessage({ kind: 'jobs', jobs } satisfies ToSealer)
   }
 
-  #start(begun: { readonly ready: () => void; readonly ended: (why: string) => void }): void {
+  #start(begun: { readonly ready: () => void; readonly ended: (reason: string) => void }): void {
     const { file, workerData, heapBytes, storeNow } = this.#options
     const worker = startWorker<FromSealer>({
       ...{ file, workerData: workerData(), name: 'sealer', heapBytes },
@@ -169,10 +169,10 @@ export class SealThread {
     for (const wake of this.#onIdle.splice(0)) wake()
   }
 
-  #died(why: string): void {
-    this.#forget(why)
+  #died(reason: string): void {
+    this.#forget(reason)
     if (this.#isClosed) return
-    this.#options.onDeath(why)
+    this.#options.onDeath(reason)
     const waitMs = this.#waitMs
     this.#waitMs = Math.min(Math.max(AGAIN_MS, 2 * waitMs), AGAIN_MAX_MS)
     this.#again = setTimeout(() => void this.#startAgain(), waitMs).unref()
@@ -184,16 +184,16 @@ export class SealThread {
     if (!this.#isClosed && this.#worker === undefined) this.#start({ ready: () => undefined, ended: () => undefined })
   }
 
-  #forget(why: string): void {
+  #forget(reason: string): void {
     const waiting = [...this.#waiting]
     const unsent = new Set(this.#jobs.map(({ id }) => id))
     this.#worker = undefined
     this.#isReady = false
-    this.#why = why
+    this.#why = reason
     this.#waiting = new Map()
     this.#jobs = []
     this.#state = IDLE
-    for (const [id, { resolve }] of waiting) resolve({ lost: unsent.has(id) ? 'not-begun' : 'unknown', why })
+    for (const [id, { resolve }] of waiting) resolve({ lost: unsent.has(id) ? 'not-begun' : 'unknown', reason })
     this.#tellIdle()
   }
 }

@@ -150,7 +150,7 @@ export class SealThreads implements AsyncDisposable {
 
   async #run(caller: Caller, runId: string, task: Task): Promise<Done | Lost> {
     const thread = this.#threads[threadOf(caller.tenant, runId, this.#threads.length)]
-    if (thread === undefined) return { lost: 'not-begun', why: 'the ledger is closing' }
+    if (thread === undefined) return { lost: 'not-begun', reason: 'the ledger is closing' }
     return await thread.run({ caller: sentCaller(caller), runId, task })
   }
 
@@ -172,7 +172,7 @@ export class SealThreads implements AsyncDisposable {
       <K extends keyof RunQueries>(name: K) =>
       async (caller: Caller, runId: string, ...args: readonly unknown[]): Promise<Found<never>> => {
         const done = await this.#run(caller, runId, { what: 'query', name, args })
-        if (isLost(done)) return { ok: false, refusal: storeUnavailable(`${GONE} (${done.why})`, RETRY_MS) }
+        if (isLost(done)) return { ok: false, refusal: storeUnavailable(`${GONE} (${done.reason})`, RETRY_MS) }
         return done as Found<never>
       }
     return {
@@ -189,7 +189,7 @@ function isLost(done: Done | Lost): done is Lost {
   return 'lost' in done
 }
 
-function lostCommand({ lost, why }: Lost): Outcome {
+function lostCommand({ lost, reason: why }: Lost): Outcome {
   const detail = `${GONE} (${why})`
   return refused(
     lost === 'unknown' ? notKnownWritten(detail) : storeUnavailable(`${detail}: nothing was written`, RETRY_MS),

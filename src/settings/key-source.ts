@@ -63,10 +63,10 @@ function syncKeys(path: string): void {
     syncPlaced(path)
   } catch (cause) {
     const reason = reasonOf(cause)
-    const why = 'a key that a power cut may take away seals nothing'
+    const rule = 'a key that a power cut may take away seals nothing'
     throw new KeyFileError(
       'key-file-unreadable',
-      `${path} cannot be made durable (${reason}), and ${why}: look at the disk and the limit of open files`,
+      `${path} cannot be made durable (${reason}), and ${rule}: look at the disk and the limit of open files`,
       { cause },
     )
   }

@@ -131,13 +131,13 @@ export interface RunKeys {
   readonly keyFor: (kid: string, tenant: string, stream: string) => KeyObject | undefined
 }
 
-export interface KeptRunKeys extends RunKeys {
+export interface RunKeyCache extends RunKeys {
   /** What they take in memory. */
   readonly bytes: number
 }
 
 /** Run keys of one ring, derived once and cached while they are used; a rotated ring needs a new one. */
-export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: number } = {}): KeptRunKeys {
+export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: number } = {}): RunKeyCache {
   const secrets = new Map(ring.keys.map((key) => [key.kid, extractedKey(key.secret)]))
   // A `max` would set room for all of them aside at once.
   const cache = new LRUCache<string, KeyObject>({

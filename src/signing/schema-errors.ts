@@ -19,8 +19,9 @@ export function schemaErrors(error: z.ZodError): SchemaError[] {
 function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
   if (issue.code === 'invalid_union') {
-    const meant = meantIssues(issue)
-    if (meant !== undefined) return meant.flatMap((each) => errorsOf({ ...each, path: [...issue.path, ...each.path] }))
+    const intended = intendedIssues(issue)
+    if (intended !== undefined)
+      return intended.flatMap((each) => errorsOf({ ...each, path: [...issue.path, ...each.path] }))
   }
   if (issue.code !== 'unrecognized_keys') return [{ pointer: jsonPointer(path), message: messageOf(issue) }]
   return issue.keys
@@ -29,7 +30,7 @@ function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
 }
 
 /** Of the forms that a value may take, the one that it came closest to: whose faults lie inside it. */
-function meantIssues({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
+function intendedIssues({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
   return errors.find((issues) => issues.some(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'))
 }
 

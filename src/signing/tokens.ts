@@ -151,15 +151,15 @@ interface Verification extends TokenVerifierOptions {
 /** With the end of the key, where it has one. */
 async function verifyToken(
   token: string,
-  how: Verification,
+  options: Verification,
 ): Promise<TokenResult & { readonly retiredMs?: number | undefined }> {
   if (!COMPACT_JWS.test(token)) return refused('token-malformed')
   try {
-    const trusted = pickKey(token, how)
+    const trusted = pickKey(token, options)
     if (typeof trusted === 'string') return refused(trusted)
-    const payload = await verifiedPayload(token, trusted, how)
+    const payload = await verifiedPayload(token, trusted, options)
     if (trusted.tenants?.has(String(payload.tenant)) === false) return refused('token-tenant')
-    return { ...judge(payload, how), retiredMs: trusted.retiredMs }
+    return { ...judge(payload, options), retiredMs: trusted.retiredMs }
   } catch (error) {
     return refused(faultOf(error))
   }
@@ -172,22 +172,26 @@ function pickKey(token: string, { pick, nowMs }: Verification): TrustedKey | Tok
   return pick({ issuer: decodeJwt(token).iss, alg: header.alg, kid: header.kid, nowMs })
 }
 
-async function verifiedPayload(token: string, { key, algorithms }: TrustedKey, how: Verification): Promise<JWTPayload> {
+async function verifiedPayload(
+  token: string,
+  { key, algorithms }: TrustedKey,
+  options: Verification,
+): Promise<JWTPayload> {
   const settings = {
     algorithms: [...algorithms],
-    audience: how.audience,
+    audience: options.audience,
     typ: TOKEN_TYP,
-    clockTolerance: how.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS,
-    currentDate: new Date(how.nowMs),
+    clockTolerance: options.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(options.nowMs),
     requiredClaims: ['iss', 'aud', 'exp', 'sub', 'tenant'],
   }
   const { payload } = await jwtVerify(token, key, settings)
   return payload
 }
 
-function judge(payload: JWTPayload, how: Verification): TokenResult {
-  const nowSeconds = how.nowMs / 1000
-  const tolerance = how.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS
+function judge(payload: JWTPayload, options: Verification): TokenResult {
+  const nowSeconds = options.nowMs / 1000
+  const tolerance = options.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS
   if (payload.iat !== undefined && payload.iat > nowSeconds + tolerance) return refused('token-not-yet-valid')
 
   const claims = principalOf(payload)
@@ -195,8 +199,8 @@ function judge(payload: JWTPayload, how: Verification): TokenResult {
   const lifetime = (payload.exp ?? Number.POSITIVE_INFINITY) - (payload.iat ?? nowSeconds)
   const longest = onlyReadsMetrics(claims.scopes)
     ? SCRAPE_TOKEN_MAX_SECONDS
-    : (how.maxLifetimeSeconds ?? TOKEN_MAX_SECONDS)
-  return lifetime > longest ? refused('token-lifetime') : { ok: true, claims: withImplied(claims, how) }
+    : (options.maxLifetimeSeconds ?? TOKEN_MAX_SECONDS)
+  return lifetime > longest ? refused('token-lifetime') : { ok: true, claims: withImplied(claims, options) }
 }
 
 function withImplied(claims: Principal, { payloadScope = 'implied' }: TokenVerifierOptions): Principal {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import type { FileGuard } from './derived-file.ts'
 import type { Position } from './event-store.ts'
-import type { KeptCopy, PartReader, PartWriter, WrittenCopy } from './shared-copies.ts'
+import type { PartReader, PartWriter, SharedCopy, WrittenCopy } from './shared-copies.ts'
 
 /** A whole number of SQLite's pages. */
 const PART_BYTES = 256 * 1024
@@ -51,7 +51,7 @@ export async function putFile(
 }
 
 /** What the copy says, where this ledger's keys vouch for it under this name. */
-export function noteOf({ text, seal }: KeptCopy, name: string, guard: FileGuard): CopyNote | undefined {
+export function noteOf({ text, seal }: SharedCopy, name: string, guard: FileGuard): CopyNote | undefined {
   if (!guard.holds(PREFIX + text, seal)) return undefined
   const note = JSON.parse(text) as CopyNote
   return note.name === name && note.parts.every((part) => DIGEST_PATTERN.test(part)) ? note : undefined

@@ -57,10 +57,10 @@ function judged(reply: Uint8Array, { digest, nonce }: Requested): ReadReply {
   const response = new TimeStampResp({ schema: read.result })
   const { status, statusStrings } = response.status
   if (status !== GRANTED && status !== GRANTED_WITH_MODS) {
-    const why = statusStrings?.map((text) => text.valueBlock.value).join(' ') ?? ''
+    const reason = statusStrings?.map((text) => text.valueBlock.value).join(' ') ?? ''
     return refused(
       'rejected',
-      `the authority gives no token: status ${status} ${JSON.stringify(why.slice(0, STATUS_MAX_CHARS))}`,
+      `the authority gives no token: status ${status} ${JSON.stringify(reason.slice(0, STATUS_MAX_CHARS))}`,
     )
   }
   if (response.timeStampToken === undefined) return refused('malformed', 'the answer is granted, and holds no token')

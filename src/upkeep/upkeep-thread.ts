@@ -48,7 +48,7 @@ const IDLE: UpkeepState = { heapBytes: 0, building: {}, indexing: { indexedEvent
 /** What it was doing is lost with it: whoever waits is refused, and the next task starts it again and goes on from what the files say. */
 export class UpkeepThread implements AsyncDisposable {
   readonly #options: UpkeepThreadOptions
-  readonly #there: Elsewhere
+  readonly #elsewhere: Elsewhere
   #host: UpkeepHost | undefined
   #worker: Worker | undefined
   #waiting = new Map<number, Waiting>()
@@ -69,7 +69,7 @@ export class UpkeepThread implements AsyncDisposable {
 
   constructor(options: UpkeepThreadOptions) {
     this.#options = options
-    this.#there = elsewhereOver({
+    this.#elsewhere = elsewhereOver({
       state: () => this.#state,
       task: (task) => this.#task(task),
       follow: (what, signal) => this.#follow(what, signal),
@@ -80,7 +80,7 @@ export class UpkeepThread implements AsyncDisposable {
   begin(host: UpkeepHost): Upkeep {
     this.#host = host
     this.#startIn(this.#options.startMs ?? START_MS)
-    const elsewhere = () => (this.#isTaken ? this.#there : undefined)
+    const elsewhere = () => (this.#isTaken ? this.#elsewhere : undefined)
     return {
       get elsewhere() {
         return elsewhere()
@@ -129,10 +129,10 @@ export class UpkeepThread implements AsyncDisposable {
   }
 
   /** See `Upkeep`. */
-  async do<T>(here: () => Promise<T>, there: (it: Elsewhere) => Promise<T>): Promise<T> {
+  async do<T>(here: () => Promise<T>, inThread: (it: Elsewhere) => Promise<T>): Promise<T> {
     // Who would begin now waits for the thread, which waits for those who began before.
     while (this.#isWaitingToTake && !this.#isClosed) await this.#change()
-    if (this.#isTaken) return await there(this.#there)
+    if (this.#isTaken) return await inThread(this.#elsewhere)
     this.#here += 1
     try {
       return await here()
@@ -186,7 +186,7 @@ export class UpkeepThread implements AsyncDisposable {
   /** Throws `StoreUnavailableError` where it ended a short while ago, or the server closes. */
   #start(): Worker {
     const leftMs = this.#againAtMs - performance.now()
-    if (this.#isClosed || leftMs > 0) throw lost('it ended', Math.max(AGAIN_MS, leftMs))
+    if (this.#isClosed || leftMs > 0) throw threadLost('it ended', Math.max(AGAIN_MS, leftMs))
     const { file, workerData } = this.#options
     const worker = startWorker<FromUpkeep>({
       ...{ file, workerData, name: 'upkeep' },
@@ -202,12 +202,12 @@ export class UpkeepThread implements AsyncDisposable {
     return worker
   }
 
-  #died(why: string): void {
+  #died(reason: string): void {
     this.#deaths += 1
     this.#againAtMs = performance.now() + this.#waitMs
     this.#waitMs = Math.min(Math.max(AGAIN_MS, 2 * this.#waitMs), AGAIN_MAX_MS)
-    this.#forget(why)
-    this.#options.log.warn({ why }, this.#isTaken ? DIED : NOT_BEGUN)
+    this.#forget(reason)
+    this.#options.log.warn({ why: reason }, this.#isTaken ? DIED : NOT_BEGUN)
     // Once it has the files, whoever needs them starts it.
     if (!this.#isTaken) this.#startIn(START_MS + this.#waitMs)
   }
@@ -245,18 +245,18 @@ export class UpkeepThread implements AsyncDisposable {
     if (worker === this.#worker) worker?.postMessage({ kind: 'appended', id, result } satisfies ToUpkeep)
   }
 
-  #forget(why: string): void {
+  #forget(reason: string): void {
     const waiting = this.#waiting
     this.#worker = undefined
     this.#waiting = new Map()
     this.#state = IDLE
-    for (const { reject } of waiting.values()) reject(lost(why, AGAIN_MS))
+    for (const { reject } of waiting.values()) reject(threadLost(reason, AGAIN_MS))
   }
 }
 
 const DIED = 'the thread that follows the store has ended: it is started again, and goes on from what its files say'
 const NOT_BEGUN = 'the thread that is to follow the store could not begin: the one that writes the store does so'
 
-function lost(why: string, retryAfterMs: number): StoreUnavailableError {
-  return new StoreUnavailableError(`the thread that follows the store is gone (${why}): ask again`, retryAfterMs)
+function threadLost(reason: string, retryAfterMs: number): StoreUnavailableError {
+  return new StoreUnavailableError(`the thread that follows the store is gone (${reason}): ask again`, retryAfterMs)
 }

@@ -24,8 +24,8 @@ export function announcementOf(
   const { id, time, tenant, actor, principal, stream, revision } = header
   const run = parseStream(stream)?.runId ?? ''
   const members = announced.members.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name]] as const]))
-  const who = { actor, ...(principal !== undefined && { principal }) }
-  const place = { ledger: ledgerId, tenant, run, revision, event: id, ...who }
+  const party = { actor, ...(principal !== undefined && { principal }) }
+  const place = { ledger: ledgerId, tenant, run, revision, event: id, ...party }
   const link = publicUrl.replace(/\/$/, '') + pathTo(run, data.approvalId)
   const body = { type: announced.as, timestamp: time, data: { ...place, ...Object.fromEntries(members), link } }
   return { id, type: announced.as, body: JSON.stringify(body) }

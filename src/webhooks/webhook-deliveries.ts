@@ -140,10 +140,10 @@ export class WebhookDeliveries implements AsyncDisposable {
   }
 
   #take(notices: readonly Notice[], after: NonNullable<Progress['after']>): void {
-    const wanted = notices.filter((notice) => this.#isWanted(notice))
-    for (const notice of wanted) this.#add(notice)
+    const selected = notices.filter((notice) => this.#isWanted(notice))
+    for (const notice of selected) this.#add(notice)
     this.#progress = { ...this.#progress, after }
-    this.#saveWithin(wanted.length > 0 ? SAVE_AFTER_MS : SAVE_PLACE_AFTER_MS)
+    this.#saveWithin(selected.length > 0 ? SAVE_AFTER_MS : SAVE_PLACE_AFTER_MS)
   }
 
   #isWanted({ header, data, announced }: Notice): boolean {

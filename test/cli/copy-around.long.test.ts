@@ -5,7 +5,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { countersign } from '../support/command-line.ts'
 import { startNode } from '../support/eventstoredb-node.ts'
-import { kept, onNode, recordsOf } from '../support/moved-ledger.ts'
+import { contents, onNode, recordsOf } from '../support/moved-ledger.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { smallStore } from '../support/small-store.ts'
 
@@ -29,10 +29,10 @@ test('from a file to PostgreSQL, on to EventStoreDB and back into a file: digest
     const copied = await countersign(['copy', '--from', places[index] ?? '', '--to', to, ...keys])
     assert.is(copied.code, 0, copied.stderr)
   }
-  const original = kept(await recordsOf(openSqliteStore({ path: small.path })))
+  const original = contents(await recordsOf(openSqliteStore({ path: small.path })))
   assert.ok(original.length > 10)
   for (const store of [openPostgresStore({ url: postgres }), onNode(node), openSqliteStore({ path: back })]) {
-    assert.equal(kept(await recordsOf(store)), original)
+    assert.equal(contents(await recordsOf(store)), original)
   }
   for (const place of places) {
     const { code, stdout, stderr } = await countersign(['verify', place, ...keys, '--checkpoint', checkpoint])

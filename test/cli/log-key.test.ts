@@ -40,7 +40,7 @@ test('a running ledger signs with the new key; checkpoints, exports and bundles 
   assert.match(rotated.stderr, /auditors and witnesses/)
   assert.is(statSync(`${data}/keys.json`).mode & 0o777, 0o600)
   assert.not.ok(readFileSync(`${data}/keys.json`, 'utf8').includes(secret), 'the old private half is gone')
-  await eventually(() => (server.said.includes('key of the log rotated') ? true : undefined), 'the new key')
+  await eventually(() => (server.output.includes('key of the log rotated') ? true : undefined), 'the new key')
   const newKey = await read('checkpoint', '--key')
   assert.not.equal(newKey, oldKey)
   const isNew = async () => (await (await fetch(`${server.url}/v1/log/key`, { headers })).text()) === newKey

@@ -62,7 +62,7 @@ test('serve gives each tenant its policy, an edit counts for later runs, and a b
   assert.is((await start('other', 'b')).ungrounded, 'warn')
   writeFileSync(file, '{"tenants": {"acme": {"immutable": "/mrn"}}}')
   assert.equal((await start('acme', 'c')).immutable, ['/mrn', '/dob'])
-  assert.match(server.said, /policies cannot be used.*mend it/)
+  assert.match(server.output, /policies cannot be used.*mend it/)
 })
 
 /** Starts a run of a tenant; says the policy on its record. */

@@ -29,7 +29,7 @@ serve('the first start makes keys that only their owner may read, and a later on
   assert.is(statSync(folder.file('.countersign')).mode & 0o777, 0o700)
   assert.is((await first.stop()).code, 0)
   assert.not.ok(existsSync(folder.file('.countersign/store.db.owner')))
-  said = first.said
+  said = first.output
 
   const second = await startServer({ data: folder.file('.countersign') })
   assert.is((await second.stop('SIGINT')).code, 0)

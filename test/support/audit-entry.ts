@@ -2,16 +2,16 @@
 import type { AuditRow } from '../../schemas/audit-fields.ts'
 import type { AuditEntry, ChargeRow } from '../../src/store/audit-index.ts'
 
-type Said = Pick<AuditRow, 'time'> &
+type EntryFacts = Pick<AuditRow, 'time'> &
   Partial<Omit<AuditRow, 'leaf'>> & { readonly run: string; readonly revision: number }
 
-export function auditEntry(leaf: number, said: Said, charges: readonly ChargeRow[] = []): AuditEntry {
-  const tenant = said.tenant ?? 'acme'
+export function auditEntry(leaf: number, facts: EntryFacts, charges: readonly ChargeRow[] = []): AuditEntry {
+  const tenant = facts.tenant ?? 'acme'
   return {
     row: {
       ...{ tenant, type: 'EnvelopeAccepted', actor: 'a', principal: 'a', kid: 'k' },
-      ...{ position: String(leaf), id: `e${leaf}`, clocked: false, rules: [], stream: `run-${tenant}.${said.run}` },
-      ...said,
+      ...{ position: String(leaf), id: `e${leaf}`, clocked: false, rules: [], stream: `run-${tenant}.${facts.run}` },
+      ...facts,
       leaf,
     },
     charges,

@@ -18,7 +18,7 @@ export function auditOf({ audit }: Ledger): AuditReads {
 
 type Extra = Partial<Omit<AuditQuestion, 'name' | 'filter'>> & { readonly caller?: Caller }
 
-export async function askOnce(
+export async function readPage(
   ledger: Ledger,
   name: AuditQueryName,
   {
@@ -35,11 +35,11 @@ export async function askOnce(
 export async function askAll(
   ledger: Ledger,
   name: AuditQueryName,
-  given: Extra & { filter?: AuditQuestion['filter']; page?: Partial<AuditPageRequest> } = {},
+  options: Extra & { filter?: AuditQuestion['filter']; page?: Partial<AuditPageRequest> } = {},
 ): Promise<readonly JsonObject[]> {
   const items: JsonObject[] = []
-  for (let page = given.page ?? {}; ; ) {
-    const answer = await askOnce(ledger, name, { ...given, page })
+  for (let page = options.page ?? {}; ; ) {
+    const answer = await readPage(ledger, name, { ...options, page })
     if (!answer.ok) throw new Error(`${answer.code}: ${answer.detail}`)
     items.push(...answer.items)
     if (answer.next === undefined) return items

@@ -10,8 +10,8 @@ export interface StoreCounts {
 }
 
 export function countedStore(store: EventStore): { readonly store: EventStore; readonly take: () => StoreCounts } {
-  const none = (): StoreCounts => ({ appends: [], bytes: 0, reads: 0 })
-  let counts = none()
+  const noCounts = (): StoreCounts => ({ appends: [], bytes: 0, reads: 0 })
+  let counts = noCounts()
   const counted = wrapStore(store, {
     append: (append: Parameters<EventStore['append']>[0]) => {
       counts.appends.push(append.records.map(({ header }) => String(JSON.parse(header).type)).join(' + '))
@@ -27,9 +27,9 @@ export function countedStore(store: EventStore): { readonly store: EventStore; r
     store: counted,
     /** Since it was asked last. */
     take: () => {
-      const taken = counts
-      counts = none()
-      return taken
+      const current = counts
+      counts = noCounts()
+      return current
     },
   }
 }

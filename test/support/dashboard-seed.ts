@@ -75,8 +75,8 @@ class Script {
   }
 
   /** A call from claim to outcome. */
-  async call(agent: string, tool: string, given: CallGiven): Promise<JsonObject> {
-    const { args, result, error, tookMs = 900, reserve, usage, compensate, phase = 'forward' } = given
+  async call(agent: string, tool: string, options: CallOptions): Promise<JsonObject> {
+    const { args, result, error, tookMs = 900, reserve, usage, compensate, phase = 'forward' } = options
     const claim = await this.do({
       kind: 'claim',
       body: {
@@ -130,7 +130,7 @@ class Script {
   }
 }
 
-interface CallGiven {
+interface CallOptions {
   readonly args: Json
   readonly result?: Json
   readonly error?: string

@@ -108,12 +108,12 @@ function thenOf(state: RunState, decision: Decision, of: { ms: number; actor: st
 }
 
 function compare(drafts: readonly Draft[], expected: readonly Expected[]): void {
-  const wanted = expected.map((each) => (typeof each === 'string' ? ([each, {}] as const) : each))
+  const expectations = expected.map((each) => (typeof each === 'string' ? ([each, {}] as const) : each))
   assert.equal(
     drafts.map((draft) => draft.type),
-    wanted.map(([type]) => type),
+    expectations.map(([type]) => type),
   )
-  wanted.forEach(([, data], i) => {
+  expectations.forEach(([, data], i) => {
     assert.equal(part((drafts[i]?.data ?? {}) as JsonObject, data), data)
   })
 }

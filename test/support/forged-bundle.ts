@@ -72,9 +72,9 @@ export function forgedBundle(
   const isPart = Object.keys(filter).length > 0
   const head = isPart ? [`${JSON.stringify({ filter })}\n`] : []
   const asOf = JSON.parse(textLines(base, 'events.jsonl').at(-1) ?? '').trailer.asOf as string
-  const said = { ledgerId: predicate.ledgerId, run, ...(isPart && { filter: filter as JsonObject }), asOf }
+  const predicateFields = { ledgerId: predicate.ledgerId, run, ...(isPart && { filter: filter as JsonObject }), asOf }
   const tree = { treeSize: predicate.checkpoint.size, root: predicate.checkpoint.root }
-  const last = trailer ?? trailerLine([...head, ...lines], log, { ...said, ...tree })
+  const last = trailer ?? trailerLine([...head, ...lines], log, { ...predicateFields, ...tree })
   const facts = new ReportFacts()
   for (const line of lines) facts.take(eventOf(line))
   facts.nextPass()

@@ -40,7 +40,7 @@ export function treeOf(headers: readonly string[]): { treeSize: number; root: st
 }
 
 /** A trailer of these lines, their line feeds included, that is right in all it says unless `said` says otherwise. */
-export function trailerLine(lines: readonly string[], log: LogKey, said: Partial<TrailerFacts> = {}): string {
+export function trailerLine(lines: readonly string[], log: LogKey, overrides: Partial<TrailerFacts> = {}): string {
   const digest = exportDigest()
   for (const line of lines) digest.update(line)
   const events = lines.filter((line) => line.startsWith('{"header":'))
@@ -52,7 +52,7 @@ export function trailerLine(lines: readonly string[], log: LogKey, said: Partial
     digest: digest.text(),
     asOf: '20',
     ...treeOf(events.map(headerOf)),
-    ...said,
+    ...overrides,
   }
   const text = Buffer.from(signedTrailerText(2, facts))
   const signed = signDsse(text, { payloadType: TRAILER_PAYLOAD_TYPE, keyid: keyText(log), key: log.key }).signatures[0]

@@ -22,13 +22,13 @@ export async function fork(
   const branches = names.map((name) => ({ name, agent: name }))
   const body = ok(await run.do({ kind: 'fork', body: { branches, join, agent: 'joiner', ...more } }))
   const forkId = String(body.forkId)
-  const report: ForkDriver['report'] = (branch, said, info) =>
-    run.do({ kind: 'branch', forkId, body: { branch, ...said } }, info)
+  const report: ForkDriver['report'] = (branch, extra, info) =>
+    run.do({ kind: 'branch', forkId, body: { branch, ...extra } }, info)
   return {
     forkId,
     body,
     report,
-    offer: async (branch, output, said = {}) => ok(await report(branch, { output, ...said })),
+    offer: async (branch, output, extra = {}) => ok(await report(branch, { output, ...extra })),
     join: (info) => run.do({ kind: 'join', forkId, body: {} }, info),
   }
 }

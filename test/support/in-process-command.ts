@@ -45,7 +45,7 @@ async function runNow(args: readonly string[], { cwd, env, stdin }: InProcessOpt
   const listeners = new Map(LISTENED.map((event) => [event, new Set(process.listeners(event as NodeJS.Signals))]))
   const writes = { stdout: process.stdout.write, stderr: process.stderr.write }
   for (const name of ['stdout', 'stderr'] as const) process[name].write = catching(texts[name], process[name])
-  const said = (name: 'stdout' | 'stderr'): string => Buffer.concat(texts[name]).toString('utf8')
+  const textOf = (name: 'stdout' | 'stderr'): string => Buffer.concat(texts[name]).toString('utf8')
   setEnv(cleanEnv(env))
   if (cwd !== undefined) process.chdir(cwd)
   Object.defineProperty(process, 'stdin', {
@@ -53,10 +53,10 @@ async function runNow(args: readonly string[], { cwd, env, stdin }: InProcessOpt
     value: Readable.from(stdin ? [Buffer.from(stdin)] : []),
   })
   try {
-    return { code: await runCommandLine(args), stdout: said('stdout'), stderr: said('stderr') }
+    return { code: await runCommandLine(args), stdout: textOf('stdout'), stderr: textOf('stderr') }
   } catch (error) {
     const { message, exitCode } = describeFailure(error, args[0])
-    return { code: exitCode, stdout: said('stdout'), stderr: `${said('stderr')}countersign: ${message}\n` }
+    return { code: exitCode, stdout: textOf('stdout'), stderr: `${textOf('stderr')}countersign: ${message}\n` }
   } finally {
     process.stdout.write = writes.stdout
     process.stderr.write = writes.stderr

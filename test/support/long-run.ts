@@ -25,7 +25,7 @@ export async function readLongRun({ events }: { readonly events: number }): Prom
     if (error instanceof assert.Assertion) throw error
     // A server out of memory says so on its way down, and that is what a failing test must show.
     await server.stop()
-    throw new Error(`${error}; the server's last words: ${server.said.slice(-2_000)}`)
+    throw new Error(`${error}; the server's last words: ${server.output.slice(-2_000)}`)
   }
   const verified = await countersign(['verify', '--data', server.data])
   assert.is(verified.code, 0, verified.stdout + verified.stderr)

@@ -45,7 +45,7 @@ export async function recordsOf(opening: EventStore | Promise<EventStore>): Prom
 }
 
 /** Everything of a record but its position. */
-export const kept = (records: readonly ReadRecord[]): readonly unknown[] =>
+export const contents = (records: readonly ReadRecord[]): readonly unknown[] =>
   records.map(({ stream, revision, header, salt, data, requestId }) => ({
     place: `${stream} @ ${revision}`,
     digest: recordDigest(header),
@@ -123,10 +123,10 @@ export async function moveThereAndBack(transcripts: Transcripts): Promise<void> 
     const { code, stderr } = await countersign(['copy', '--from', from, '--to', to, ...keys])
     assert.is(code, 0, stderr)
   }
-  const original = kept(await recordsOf(onNode(at.node)))
+  const original = contents(await recordsOf(onNode(at.node)))
   assert.ok(original.length > at.runs * 5)
-  assert.equal(kept(await recordsOf(openSqliteStore({ path: at.file }))), original)
-  assert.equal(kept(await recordsOf(onNode(other))), original)
+  assert.equal(contents(await recordsOf(openSqliteStore({ path: at.file }))), original)
+  assert.equal(contents(await recordsOf(onNode(other))), original)
 
   writeFileSync(at.folder.file('kept.txt'), at.note)
   for (const store of [at.node.url, at.file, other.url]) {

@@ -34,11 +34,11 @@ const UNKNOWN = 0
 export function plainActivity(event: LedgerEvent, scope: ExportScope): JsonObject {
   const { header, data } = event
   const declared = declarationOf(header.type)
-  const said = declared && sayingOf(declared, data)
+  const saying = declared && sayingOf(declared, data)
   const timeMs = Date.parse(header.time)
   const line: Writable = classOf(declared === undefined ? UNKNOWN : ACTIVITY[declared.activity])
-  line.severity_id = said === undefined ? UNKNOWN : SEVERITY[said.severity]
-  line.status_id = said === undefined ? UNKNOWN : STATUS[said.outcome]
+  line.severity_id = saying === undefined ? UNKNOWN : SEVERITY[saying.severity]
+  line.status_id = saying === undefined ? UNKNOWN : STATUS[saying.outcome]
   line.time = timeMs
   line.timezone_offset = 0
   line.actor = actorOf(header)
@@ -54,7 +54,7 @@ export function plainActivity(event: LedgerEvent, scope: ExportScope): JsonObjec
   if (header.traceparent !== undefined) line.trace = { uid: header.traceparent.split('-')[1] ?? '' }
   line.attestation_list = [attestation(event, timeMs, scope)]
   line.raw_data = exportLine(event.texts).trimEnd()
-  const unmapped = unmappedOf(data, said?.verdict ?? null)
+  const unmapped = unmappedOf(data, saying?.verdict ?? null)
   if (unmapped !== undefined) line.unmapped = unmapped
   return line
 }

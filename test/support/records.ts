@@ -18,8 +18,8 @@ export function record({ type = 'EnvelopeAccepted', requestId, data, bytes = 64 
   const id = v7()
   const header = JSON.stringify({ id, type, v: 1 })
   const body = data ?? `{"text":"${'x'.repeat(Math.max(bytes - 11, 0))}"}`
-  const kept = { id, type, header, salt: Uint8Array.from(randomBytes(16)), data: body }
-  return requestId === undefined ? kept : { ...kept, requestId }
+  const plain = { id, type, header, salt: Uint8Array.from(randomBytes(16)), data: body }
+  return requestId === undefined ? plain : { ...plain, requestId }
 }
 
 export function records(count: number, shape: RecordShape = {}): readonly AppendRecord[] {

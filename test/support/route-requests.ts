@@ -59,17 +59,17 @@ export async function describedRoutes(edge: TestEdge): Promise<DescribedRoute[]>
 export async function ask(
   edge: TestEdge,
   { method, path }: Pick<DescribedRoute, 'method' | 'path'>,
-  given: { run: string; headers: Record<string, string> },
+  values: { run: string; headers: Record<string, string> },
 ): Promise<{ status: number; body: string }> {
   const target = path
-    .replace('{run}', given.run)
+    .replace('{run}', values.run)
     .replace(/\{(call|reservation|fork|approval|wait|signal)\}/, SOME_ID)
     .replace('{code}', 'internal')
   const body = BODIES[path]
   if (method === 'POST' && body === undefined) throw new Error(`no body is known for ${path}`)
   const response = await edge.app.request(target, {
     method,
-    headers: { ...given.headers, ...(method === 'POST' && { 'content-type': 'application/json' }) },
+    headers: { ...values.headers, ...(method === 'POST' && { 'content-type': 'application/json' }) },
     ...(method === 'POST' && { body: JSON.stringify(body) }),
   })
   if (response.headers.get('content-type') !== 'text/event-stream')

@@ -116,16 +116,16 @@ async function read(found: ReturnType<Ledger['run']>): Promise<JsonObject> {
 
 /** Every record of the run's stream verifies, and every body fits its schema; answers the fold from scratch. */
 export async function verifiedFold(
-  given: { readonly store: Pick<EventStore, 'readStream'>; readonly keys: TestKeys },
+  source: { readonly store: Pick<EventStore, 'readStream'>; readonly keys: TestKeys },
   runId: string,
   tenant = alice.tenant,
 ): Promise<RunState> {
   const stream = runStream(tenant, runId)
-  const { ring } = given.keys.current()
+  const { ring } = source.keys.current()
   const keys = { ring, runKeys: createRunKeys(ring) }
   let expected = firstExpectation(stream)
   let state: RunState | undefined
-  for (const record of await collect(given.store.readStream(stream))) {
+  for (const record of await collect(source.store.readStream(stream))) {
     const checked = checkRecord(record, expected, keys)
     if (!checked.ok) throw new Error(`${record.revision}: ${checked.faults.map((each) => each.message).join('; ')}`)
     expected = nextExpectation(checked)

@@ -64,7 +64,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /** Standard output and error of every process so far. */
-  get said(): string {
+  get output(): string {
     return this.#earlier + this.#output.stdout + this.#output.stderr
   }
 
@@ -80,7 +80,7 @@ export class ServerProcess implements AsyncDisposable {
   /** Milliseconds from the start of the process until it listens. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<number> {
     const { under = [], nodeArgs = [], args = [], uid } = this.#options
-    this.#earlier = this.said
+    this.#earlier = this.output
     const startedMs = performance.now()
     const child = spawnTracked(
       [...under, process.execPath, ...nodeArgs, BIN, 'serve', '--port', '0', '--data', this.data, ...args],

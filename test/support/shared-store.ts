@@ -45,19 +45,19 @@ export interface LedgersOptions {
 export async function startLedgers({
   url,
   processes,
-  keys: given,
+  keys: keysFile,
   tenant,
   args = [],
 }: LedgersOptions): Promise<Ledgers> {
   const folder = tempFolder()
   const servers: ServerProcess[] = []
-  const keys = given ?? folder.file('keys.json')
+  const keys = keysFile ?? folder.file('keys.json')
   const dispose = async (): Promise<void> => {
     for (const server of servers) await server[Symbol.asyncDispose]()
     folder[Symbol.dispose]()
   }
   try {
-    if (given === undefined) await makeKeys(keys)
+    if (keysFile === undefined) await makeKeys(keys)
     for (let index = 0; index < processes; index += 1) {
       const data = folder.file(`data-${index}`)
       mkdirSync(data)

@@ -33,8 +33,8 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
   const branches = [{ name: `${who}-branch`, agent }]
   const { forkId } = await does({ kind: 'fork', body: { branches, join: 'vote', agent } })
   const sought = { tool: `${who}-pay`, args: { note }, agent, approve: {} }
-  const asked = await ledger.execute(caller, run, { kind: 'claim', body: sought }, {})
-  const approval = String(asked.ok ? '' : asked.refusal.evidence?.approvalId)
+  const reply = await ledger.execute(caller, run, { kind: 'claim', body: sought }, {})
+  const approval = String(reply.ok ? '' : reply.refusal.evidence?.approvalId)
   const signal = `${who}-signal`
   const { waitId } = await does({ kind: 'wait', body: { name: signal } })
   await does({ kind: 'signal', name: signal, body: { payload: { note } } })

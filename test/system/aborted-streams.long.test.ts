@@ -114,7 +114,7 @@ test('readers and writers that leave at any byte of any stream end nothing but t
   await eventually(slots, 'every slot given back')
   await eventually(() => (openFiles() <= before + 64 ? true : undefined), 'handles where they were')
   assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: 1 } })).status, 201)
-  const bad = server.said.split('\n').filter((line) => /"level":(50|60)/.test(line) || /Error:/.test(line))
+  const bad = server.output.split('\n').filter((line) => /"level":(50|60)/.test(line) || /Error:/.test(line))
   assert.equal(bad.slice(0, 3), [])
   assert.equal(await server.stop(), { code: 0, signal: null })
 })

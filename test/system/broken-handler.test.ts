@@ -21,7 +21,7 @@ test('a handler that throws, or runs out of stack, is a 500 with an id and nothi
     assert.is(answer.body.code, 'internal')
     assert.match(String(answer.body.errorId), /^[0-9a-f-]{36}$/)
     assert.not.match(answer.text, /sabotage|RangeError|\.js/, 'no details')
-    assert.ok(server.said.includes(String(answer.body.errorId)), 'the log knows more')
+    assert.ok(server.output.includes(String(answer.body.errorId)), 'the log knows more')
   }
   assert.is((await client.get('/v1/runs/well')).status, 200)
   assert.equal(await server.stop(), { code: 0, signal: null })

@@ -56,7 +56,7 @@ test('files copied out of the folder of a stopped process are checked and taken:
     await using server = await start(node.url, folder.file(data), join(owner.data, 'keys.json'))
     assert.equal(await answers(await server.client()), expected, data)
     read.push(node.sent.subscription - before)
-    assert.not.match(server.said, /made anew|rebuilt/, data)
+    assert.not.match(server.output, /made anew|rebuilt/, data)
   }
   const [helped = 0, alone = 0] = read
   assert.ok(alone >= 2 * RUNS, `without them everything is read: ${alone}`)

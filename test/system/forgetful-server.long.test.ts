@@ -32,7 +32,8 @@ test('a run deleted for good: other runs and tenants are written on, this one an
     const acme = await server?.client()
     const other = await server?.client({ tenant: 'other' })
     await operator.tombstoneStream(STREAM)
-    const lines = (): number => server?.said.split('\n').filter((line) => line.includes('deleted for good')).length ?? 0
+    const lines = (): number =>
+      server?.output.split('\n').filter((line) => line.includes('deleted for good')).length ?? 0
     await eventually(() => (lines() > 0 ? true : undefined), 'the line in the log')
 
     const envelope = { agent: 'a', payload: { step: 2 } }
@@ -102,7 +103,7 @@ test('what a scavenge took while no ledger was running is named after the next s
     await server?.start()
     const client = await server?.client()
     const isNamed = (): true | undefined =>
-      server?.said.includes('the log has it, the store has not') ? true : undefined
+      server?.output.includes('the log has it, the store has not') ? true : undefined
     await eventually(isNamed, 'the line in the log')
     const onRecord = async (): Promise<true | undefined> => {
       const found = (await client?.get('/v1/integrity'))?.text ?? ''

@@ -83,11 +83,11 @@ claim(
 
     assert.equal(await server.stop(), { code: 0, signal: null })
     // Once full, once again after the second filling, whatever was refused in between.
-    const told = server.said.split('\n').filter((line) => line.includes('the disk of the store is full'))
+    const told = server.output.split('\n').filter((line) => line.includes('the disk of the store is full'))
     assert.ok(told.length >= 1 && told.length <= 3, told.join('\n'))
     const { file, operation, errno } = JSON.parse(told[0] ?? '{}') as Record<string, string>
     assert.equal({ file, operation, errno }, { file: `${server.data}/store.db`, operation: 'write', errno: 'ENOSPC' })
-    assert.ok(server.said.includes('the store takes appends again'))
+    assert.ok(server.output.includes('the store takes appends again'))
     const verified = await countersign(['verify', '--data', server.data])
     assert.is(verified.code, 0, verified.stdout + verified.stderr)
   },

@@ -55,7 +55,7 @@ test('an event that no checkpoint covers yet is gone: the start goes on and name
     await loseTail(url, 1)
     await server.start()
     const named = (): true | undefined =>
-      server.said.includes('no longer holds the last event that this process saw') ? true : undefined
+      server.output.includes('no longer holds the last event that this process saw') ? true : undefined
     await eventually(named, 'the line in the log')
     const client = await server.client()
     assert.is((await client.post('/v1/runs', { id: 'later', name: 'r' })).status, 201)

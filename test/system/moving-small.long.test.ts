@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { BIN, cleanEnv, countersign, endOf, spawnTracked } from '../support/command-line.ts'
 import { startNode } from '../support/eventstoredb-node.ts'
-import { kept, madeTranscripts, moveThereAndBack, onNode, recordsOf } from '../support/moved-ledger.ts'
+import { contents, madeTranscripts, moveThereAndBack, onNode, recordsOf } from '../support/moved-ledger.ts'
 import { startServer } from '../support/server-process.ts'
 import { startLedgers } from '../support/shared-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -22,7 +22,7 @@ test('a copy that is killed in the middle goes on where it stopped, and doubles 
   const from = folder.file('data/store.db')
   const { path } = madeTranscripts(folder, 25)
   await countersign(['import', path, '--format', 'openai', '--data', folder.file('data')])
-  const original = kept(await recordsOf(openSqliteStore({ path: from })))
+  const original = contents(await recordsOf(openSqliteStore({ path: from })))
   other.faults.delayMs = 1
   const ask = ['copy', '--from', from, '--to', other.url, '--keys', folder.file('data/keys.json'), '--json']
   const child = spawnTracked([process.execPath, BIN, ...ask], { env: cleanEnv(), stdio: 'ignore' })
@@ -39,7 +39,7 @@ test('a copy that is killed in the middle goes on where it stopped, and doubles 
   assert.is(again.code, 0, again.stderr)
   const { copied, known } = JSON.parse(again.stdout)
   assert.equal([copied, known], [total - there, there])
-  assert.equal(kept(await recordsOf(onNode(other))), original)
+  assert.equal(contents(await recordsOf(onNode(other))), original)
   assert.is(JSON.parse((await countersign(ask)).stdout).copied, 0)
 })
 

@@ -82,7 +82,9 @@ for (const [name, start] of [
     const broken = RUNS.map((run) => runStream(TENANT, run))
     for (const [index, server] of ledgers.servers.entries()) {
       const found = (stream: string): boolean =>
-        server.said.split('\n').some((line) => line.includes(`"stream":"${stream}"`) && line.includes('was sealed for'))
+        server.output
+          .split('\n')
+          .some((line) => line.includes(`"stream":"${stream}"`) && line.includes('was sealed for'))
       await eventually(() => (broken.every(found) ? true : undefined), `process ${index} met each of them`)
       const listed = async () => {
         const items = (await clients[index]?.get('/v1/integrity'))?.body.items as readonly object[] | undefined

@@ -53,7 +53,7 @@ async function round(
     const isReady = async (): Promise<true | undefined> =>
       (await client.get('/readyz')).status === 200 ? true : undefined
     await eventually(isReady, 'a ledger that is ready again').catch(async (error: unknown) => {
-      const said = ledgers.servers.map((server) => server.said.slice(-3_000)).join('\n---\n')
+      const said = ledgers.servers.map((server) => server.output.slice(-3_000)).join('\n---\n')
       throw new Error(`${error}: ${(await client.get('/readyz')).text}\n${said}`)
     })
   }

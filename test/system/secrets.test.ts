@@ -135,8 +135,8 @@ test('no key and no token is in an answer, a log, the metrics, an export, a file
   await server.stop()
 
   assert.equal(found(answers.replaceAll(`access_token=${token}`, '').replaceAll(`/${token}`, ''), [token]), [])
-  assert.equal(found(server.said, [token]), [])
-  assert.ok(server.said.includes('a token was refused'), 'the log was looked at')
+  assert.equal(found(server.output, [token]), [])
+  assert.ok(server.output.includes('a token was refused'), 'the log was looked at')
   assert.equal(found(commandLine, [token]), [])
   const files = readdirSync(server.data).filter((name) => name !== 'keys.json')
   assert.ok(files.includes('store.db'))
@@ -163,7 +163,7 @@ test('the commands that read keys print none, and neither does the environment t
   }
   const said = runs.map(({ stdout, stderr }) => stdout + stderr).join('\n')
   assert.ok(said.includes(KEYS.ring.keys[0]?.kid ?? 'none'), said)
-  assert.equal(found(said + server.said + commandLine), [])
+  assert.equal(found(said + server.output + commandLine), [])
 })
 
 test('a key file that is broken is named and never quoted (A37)', async () => {

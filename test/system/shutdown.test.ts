@@ -136,7 +136,7 @@ test('a second SIGTERM does not wait for a request that hangs, and loses nothing
   await client.close()
 
   server.signal('SIGTERM')
-  await eventually(() => (server.said.includes('"closing"') ? true : undefined), 'the first signal')
+  await eventually(() => (server.output.includes('"closing"') ? true : undefined), 'the first signal')
   const { code } = await within(server.stop('SIGTERM'), 'the end after the second')
   assert.is(code, 1)
   await server.start()

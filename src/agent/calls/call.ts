@@ -23,7 +23,7 @@ export async function callTool(
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const shared = { name: spec.name, givenUp: execution.branch?.abandoned }
+  const shared = { name: spec.name, abandoned: execution.branch?.abandoned }
   return new Promise((resolve, reject) => {
     // A result in parts is there with its first part; the call is settled at its end.
     const open = ({ feed }: PartStream): void => {

@@ -50,7 +50,7 @@ export async function waitFor(execution: ExecutionContext, waited: Waited): Prom
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const shared = { name: spec.name, givenUp: execution.branch?.abandoned }
+  const shared = { name: spec.name, abandoned: execution.branch?.abandoned }
   return session.joined(`forward ${identity.key}`, shared, () => new Wait(identity, body).ended())
 }
 

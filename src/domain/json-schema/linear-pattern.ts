@@ -132,12 +132,12 @@ function follow(machine: Machine, index: number, to: Following): boolean {
   const state = machine.states[index] as State
   if (state.kind === 'match') return true
   if (state.kind === 'either') return follow(machine, state.either, to) || follow(machine, state.or, to)
-  if (state.kind === 'assert') return stands(state.assertion, to.place) && follow(machine, state.next, to)
+  if (state.kind === 'assert') return holdsAt(state.assertion, to.place) && follow(machine, state.next, to)
   to.here.push(index)
   return false
 }
 
-function stands(assertion: '^' | '$' | '\\b' | '\\B', { text, at }: Place): boolean {
+function holdsAt(assertion: '^' | '$' | '\\b' | '\\B', { text, at }: Place): boolean {
   if (assertion === '^') return at === 0
   if (assertion === '$') return at === text.length
   const isBorder = isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at))

@@ -48,11 +48,11 @@ const NAME_STEPS = 2
 function requiredCheck(place: SchemaPlace, keyword: string, value: Json): Check<JsonObject> {
   const names = asTexts(value) ?? refuseKeyword(place, keyword, 'a list of names')
   spend(place.compilation.work, names.length)
-  const wanted = names.map((name) => ({ name, message: `must have required property '${quoted(name)}'` }))
+  const required = names.map((name) => ({ name, message: `must have required property '${quoted(name)}'` }))
   return (object, run) => {
     spend(run.work, NAME_STEPS * names.length)
     let holds = true
-    for (const { name, message } of wanted) {
+    for (const { name, message } of required) {
       if (!Object.hasOwn(object, name)) holds = fault(run, message)
     }
     return holds
@@ -81,7 +81,7 @@ interface Members {
   readonly listed: ReadonlyMap<string, Check>
   readonly patterns: readonly { readonly pattern: LinearPattern; readonly check: Check }[]
   readonly others: Check | undefined
-  readonly othersRefused: boolean
+  readonly isClosed: boolean
 }
 
 function addMembers(place: SchemaPlace, { object }: Checks): void {
@@ -91,7 +91,7 @@ function addMembers(place: SchemaPlace, { object }: Checks): void {
       return { pattern: patternOf(place, source), check }
     }),
     others: readSchema(place, 'additionalProperties'),
-    othersRefused: keywordOf(place, 'additionalProperties') === false,
+    isClosed: keywordOf(place, 'additionalProperties') === false,
   }
   if (members.listed.size > 0) object.push((value, run, seen) => checkListed(value, members, { run, seen }))
   if (members.patterns.length > 0 || members.others !== undefined) {
@@ -116,7 +116,7 @@ function checkListed(value: JsonObject, { listed }: Members, { run, seen }: To):
 }
 
 /** Members that a pattern names, and those that nothing does. */
-function checkOthers(value: JsonObject, { listed, patterns, others, othersRefused }: Members, to: To): boolean {
+function checkOthers(value: JsonObject, { listed, patterns, others, isClosed }: Members, to: To): boolean {
   const { run, seen } = to
   const keys = keysOf(value, run)
   spend(run.work, SEEN_STEPS * keys.length)
@@ -132,7 +132,7 @@ function checkOthers(value: JsonObject, { listed, patterns, others, othersRefuse
     }
     if (isNamed || others === undefined) continue
     seen?.names.add(key)
-    if (othersRefused) holds = fault(run, 'must NOT have additional properties', key)
+    if (isClosed) holds = fault(run, 'must NOT have additional properties', key)
     else holds = checkMember(others, member, run) && holds
   }
   return holds

@@ -4,7 +4,7 @@ import { isEqual, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import type { Judgement } from '../validator/judge-at-once.ts'
-import type { LeftOut } from './redact-value.ts'
+import type { RedactedPlace } from './redact-value.ts'
 
 /** Places that are named one by one. */
 const NAMED_MAX = 20
@@ -14,7 +14,7 @@ interface Judged {
   readonly context: JsonObject
   /** As it was sent. */
   readonly payload: JsonObject
-  readonly leftOut: readonly LeftOut[]
+  readonly leftOut: readonly RedactedPlace[]
 }
 
 export function withRedacted(verdict: Judgement, { context, payload, leftOut }: Judged): Judgement {
@@ -36,7 +36,7 @@ export function withRedacted(verdict: Judgement, { context, payload, leftOut }: 
 }
 
 /** By their pointers in the context; a member that went with its name has none. */
-function placesOf(leftOut: readonly LeftOut[]): ReadonlyMap<string, string> {
+function placesOf(leftOut: readonly RedactedPlace[]): ReadonlyMap<string, string> {
   const root = '/payload'
   const inPayload = leftOut.filter(({ at, member }) => at.startsWith(`${root}/`) && member !== true)
   return new Map(inPayload.map(({ at, rule }) => [at.slice(root.length), rule]))

@@ -12,7 +12,7 @@ import { type Blind, markerOf, TextTooLong } from './redact-text.ts'
 import {
   below,
   type Here,
-  type LeftOut,
+  type RedactedPlace,
   type Redaction,
   redactMembers,
   redactValue,
@@ -30,7 +30,7 @@ export interface RedactionEnv {
 
 export type RedactedCommand =
   /** The same command where nothing was left out. */
-  | { readonly ok: true; readonly command: RunCommand; readonly leftOut: readonly LeftOut[] }
+  | { readonly ok: true; readonly command: RunCommand; readonly leftOut: readonly RedactedPlace[] }
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** Members of the ledger's own commands: they hold nothing that a caller passed. */
@@ -87,14 +87,14 @@ function* redactBody(body: JsonObject, values: readonly ValueMember[], redaction
   return now
 }
 
-interface Way {
+interface MemberPlace {
   readonly member: ValueMember
   readonly depth: number
   /** Where the event has what stands here. */
   readonly at: readonly string[]
 }
 
-function* redactMember(body: JsonObject, { member, depth, at }: Way, redaction: Redaction): Paced<JsonObject> {
+function* redactMember(body: JsonObject, { member, depth, at }: MemberPlace, redaction: Redaction): Paced<JsonObject> {
   const { path, as } = member
   const name = path[depth] as string
   const value = body[name]
@@ -161,7 +161,7 @@ function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Pace
 }
 
 /** A signature over it would let anybody try what was left out. */
-function signedFault(leftOut: readonly LeftOut[]): Refusal {
+function signedFault(leftOut: readonly RedactedPlace[]): Refusal {
   const { at: pointer, rule } = leftOut[0] ?? { at: '', rule: '' }
   return refusal(
     'redacted-signed',

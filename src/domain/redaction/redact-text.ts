@@ -18,7 +18,7 @@ const TAG_CHARS = 32
 
 export class TextTooLong extends Error {}
 
-export interface Found {
+export interface RedactedText {
   readonly text: string
   /** By rule, once a part that was left out. */
   readonly by: readonly CompiledRule[]
@@ -47,7 +47,7 @@ export function isMarker(text: string, names: ReadonlySet<string>): boolean {
 }
 
 /** Undefined where nothing is to be left out. Throws `WorkExhausted` and `TextTooLong`. */
-export function searchText(text: string, search: TextSearch): Found | undefined {
+export function searchText(text: string, search: TextSearch): RedactedText | undefined {
   const { rules, blind } = search
   if (rules.length === 0) return undefined
   if (text.length > SEARCHED_TEXT_MAX_CHARS) throw new TextTooLong()
@@ -78,7 +78,7 @@ interface Part extends Span {
 }
 
 /** Parts that overlap are one, by the rule that comes first. */
-function without(text: string, parts: Part[], blind: Blind): Found {
+function without(text: string, parts: Part[], blind: Blind): RedactedText {
   parts.sort((a, b) => a.from - b.from || a.rule.order - b.rule.order)
   const merged: Part[] = []
   for (const part of parts) {
@@ -90,12 +90,12 @@ function without(text: string, parts: Part[], blind: Blind): Found {
     }
   }
   let rest = 0
-  let left = ''
+  let remaining = ''
   for (const { from, to, rule } of merged) {
-    left += text.slice(rest, from) + markerOf(rule, text.slice(from, to), blind)
+    remaining += text.slice(rest, from) + markerOf(rule, text.slice(from, to), blind)
     rest = to
   }
-  return { text: left + text.slice(rest), by: merged.map(({ rule }) => rule) }
+  return { text: remaining + text.slice(rest), by: merged.map(({ rule }) => rule) }
 }
 
 /** Full-width digits as digits, and nothing that is not seen; undefined where that changes nothing. */

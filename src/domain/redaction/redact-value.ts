@@ -7,7 +7,7 @@ import { type CompiledRule, searches } from './compile-rules.ts'
 import { type Blind, isMarker, markerOf, searchText } from './redact-text.ts'
 
 /** One value that was left out. */
-export interface LeftOut {
+export interface RedactedPlace {
   /** JSON Pointer into the body as it is recorded. */
   readonly at: string
   readonly rule: string
@@ -24,7 +24,7 @@ export interface Redaction {
   readonly textOf: (value: Json) => string
   readonly work: Work
   readonly pauses: Pauses
-  readonly leftOut: LeftOut[]
+  readonly leftOut: RedactedPlace[]
 }
 
 /** Fewer than the pointers of a body that is as large as bodies may be. */
@@ -80,8 +80,8 @@ function stepped(towards: readonly Towards[], token: string): Towards[] {
   const seen = new Map<readonly string[], Set<number>>()
   const found: Towards[] = []
   for (const at of towards) {
-    const wanted = at.place[at.next]
-    const next = wanted === '**' ? at.next : wanted === '*' || wanted === token ? at.next + 1 : undefined
+    const segment = at.place[at.next]
+    const next = segment === '**' ? at.next : segment === '*' || segment === token ? at.next + 1 : undefined
     if (next === undefined) continue
     const known = seen.get(at.place) ?? new Set<number>()
     seen.set(at.place, known)
@@ -176,7 +176,7 @@ function nameAt(name: string, { pointer, searching }: Here, redaction: Redaction
   return found.by.every(({ comparable }) => comparable) ? found.text : undefined
 }
 
-function note({ leftOut }: Redaction, one: LeftOut): void {
+function note({ leftOut }: Redaction, one: RedactedPlace): void {
   if (leftOut.length >= LEFT_OUT_MAX) throw new TooMuchLeftOut()
   leftOut.push(one)
 }

@@ -2,12 +2,12 @@
 
 import type { Command } from '../../../schemas/commands.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
-import type { LeftOut } from './redact-value.ts'
+import type { RedactedPlace } from './redact-value.ts'
 
 /** Of a command of which something was left out. Nothing of it may stand in an event but by `blind` and `blindKey`. */
 export interface Sent {
   readonly command: Command
-  readonly leftOut: readonly LeftOut[]
+  readonly leftOut: readonly RedactedPlace[]
   readonly rules: RedactionInForce
   /** Keyed digest of a digest of what was sent. */
   readonly blind: (digest: string) => string

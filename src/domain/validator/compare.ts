@@ -91,7 +91,7 @@ function compareLists(c: Comparison, a: readonly Json[], b: readonly Json[]): bo
     texts: c.texts,
     supersedes: c.supersedes,
     place: c.place,
-    holds: (i, j) => isKept(c, [i, a[i] as Json], [j, b[j] as Json]),
+    holds: (i, j) => isRetained(c, [i, a[i] as Json], [j, b[j] as Json]),
   })
   let holds = true
   for (const { places, counterpart } of match.members) {
@@ -119,7 +119,7 @@ function compareAt(c: Comparison, [i, a]: Placed, [j, b]: Placed): boolean {
   return isUnchanged
 }
 
-function isKept(c: Comparison, a: Placed, b: Placed): boolean {
+function isRetained(c: Comparison, a: Placed, b: Placed): boolean {
   c.quiet += 1
   const isUnchanged = compareAt(c, a, b)
   c.quiet -= 1

@@ -36,7 +36,7 @@ export function handoffInput(
   state: RunState,
   envelope: Judged,
   input: Judging,
-  said: Pick<PostEnvelope, 'payload' | 'add'> = envelope,
+  output: Pick<PostEnvelope, 'payload' | 'add'> = envelope,
 ): HandoffInput {
   const { manifest } = input.manifest ?? {}
   return {
@@ -46,7 +46,7 @@ export function handoffInput(
     agent: envelope.agent,
     evidence: input.evidence,
     first: state.step === 0,
-    payload: manifest?.schema === undefined ? undefined : handedOver(said, state.policy),
+    payload: manifest?.schema === undefined ? undefined : handedOver(output, state.policy),
     supersedes: envelope.supersedes,
     writes: manifest?.writes,
     schema: manifest?.schema,

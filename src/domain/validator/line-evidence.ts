@@ -5,9 +5,9 @@ import { askedOf } from './grounding/answers.ts'
 import { noteOutcome, saysError } from './grounding/recorded-results.ts'
 
 /** A member `{tool, result}`, with `call` and `args` where they are known, is what a tool answered; the place in the list stands for its event. */
-export function evidenceOfLine(given: Json): Evidence {
+export function evidenceOfLine(input: Json): Evidence {
   const evidence = emptyEvidence()
-  const members: readonly Json[] = Array.isArray(given) ? given : [given]
+  const members: readonly Json[] = Array.isArray(input) ? input : [input]
   for (const [revision, member] of members.entries()) {
     if (isAnswer(member)) addAnswer(evidence, member, revision)
     else addEvidence(evidence, member)

@@ -55,13 +55,13 @@ export function matchMembers(a: readonly Json[], b: readonly Json[], input: Matc
   const lost = [...groups.values()].filter((group) => group.counterpart === undefined && isSearchable(a, group, input))
   if (lost.length > 0 && gained.length > 0) assignRichest(lost, { a, b, gained, ...input })
 
-  const taken = new Set(lost.map((group) => group.counterpart))
+  const matched = new Set(lost.map((group) => group.counterpart))
   const members = [...groups.values()].filter(({ places, counterpart }) => {
     return (
-      counterpart === undefined || taken.has(counterpart) || (!isWhole && typeof a[places[0] as number] === 'object')
+      counterpart === undefined || matched.has(counterpart) || (!isWhole && typeof a[places[0] as number] === 'object')
     )
   })
-  return { members, gained: gained.filter((place) => !taken.has(place)) }
+  return { members, gained: gained.filter((place) => !matched.has(place)) }
 }
 
 /** New members under one key, and for each status one of them. */

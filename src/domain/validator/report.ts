@@ -48,9 +48,9 @@ export function addFinding(report: Report, finding: Finding): void {
   if (list.length >= FINDINGS_MAX) return
   const { path, message, supersede, of = '' } = finding
   const isLong = [path, message, of].some((text) => text.length > TEXT_MAX_CHARS)
-  const told = isLong ? shortened(finding) : finding
-  const chars = told.path.length * (supersede === undefined ? 1 : 2) + (told.of?.length ?? 0)
-  if (spend(report.room, 'findings', chars)) list.push(cited(told))
+  const reported = isLong ? shortened(finding) : finding
+  const chars = reported.path.length * (supersede === undefined ? 1 : 2) + (reported.of?.length ?? 0)
+  if (spend(report.room, 'findings', chars)) list.push(cited(reported))
 }
 
 function spend(room: Report['room'], of: keyof Report['room'], chars: number): boolean {

@@ -109,7 +109,7 @@ function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses):
   if (policy.base === 'relay') return relayFindings(input, report)
   if (policy.rules === undefined || policy.rules === 1) {
     const changedKeys = yield* checkEstablished(input, report, pauses)
-    return { changedKeys, confidence: keptShare(input, report) }
+    return { changedKeys, confidence: retainedShare(input, report) }
   }
   const { before, after, supersedes, agent, evidence } = input
   const excuses =
@@ -195,7 +195,7 @@ function checkTokens({ tokens = 0, maxTokens = Number.POSITIVE_INFINITY }: Hando
   })
 }
 
-function keptShare({ before, policy }: HandoffInput, report: Report): number {
+function retainedShare({ before, policy }: HandoffInput, report: Report): number {
   if (report.lostLeaves === 0) return 1
   let established = 0
   for (const key of policy.criticalKeys) {

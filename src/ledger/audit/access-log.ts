@@ -16,7 +16,7 @@ import { sealFact } from '../identity/append-fact.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
-import { expectationBehind } from '../read/verified-events.ts'
+import { expectedNext } from '../read/verified-events.ts'
 
 /** From one event of a tenant to the next: the reads that come meanwhile share it. */
 const TOGETHER_MS = 100
@@ -119,7 +119,7 @@ export class AccessLog implements AsyncDisposable {
     const head = await store.head(stream)
     if (head === NO_STREAM) return firstExpectation(stream)
     for await (const [record] of store.readStream(stream, { from: head, to: head })) {
-      if (record !== undefined) return expectationBehind(sealer, record)
+      if (record !== undefined) return expectedNext(sealer, record)
     }
     throw new StoreUnavailableError(`${stream} @ ${head} cannot be read`, RETRY_MS)
   }

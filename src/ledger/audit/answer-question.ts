@@ -10,7 +10,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, LeafPage } from '../../store/audit-index.ts'
-import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
+import { type AuditEvent, eventBody, eventsOf, linksOf } from './audit-events.ts'
 import {
   accessItems,
   type GroupAnswer,
@@ -137,7 +137,7 @@ async function pageOf(
   deps: GroupDeps,
   { after, limit, newestFirst, view, pace }: IndexQuestion,
   rowsOf: RowsOf,
-): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
+): Promise<{ readonly events: readonly AuditEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
   const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
   const page = { after: leaf, limit: limit + 1, newestFirst }
   const rows = await windowedRows(rowsOf, page, { size: view.size, pace })

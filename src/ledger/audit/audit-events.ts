@@ -21,7 +21,7 @@ export interface EventDeps {
   readonly sealer?: Sealer | undefined
 }
 
-export type FoundEvent = MatchedEvent & {
+export type AuditEvent = MatchedEvent & {
   readonly row: AuditRow
   /** Whether the mac and the body's digest fit; the links between events are what `verify` and `replay` check. */
   readonly seal?: 'valid' | 'invalid'
@@ -37,9 +37,9 @@ export async function eventsOf(
   deps: EventDeps,
   rows: readonly AuditRow[],
   pace: Pace | undefined,
-): Promise<readonly FoundEvent[]> {
+): Promise<readonly AuditEvent[]> {
   const ranges = neighbours(rows)
-  const found: FoundEvent[] = []
+  const found: AuditEvent[] = []
   for (let from = 0; from < ranges.length; from += READS_AT_ONCE) {
     const reads = ranges.slice(from, from + READS_AT_ONCE).map((range) => readRange(deps, range, pace))
     found.push(...(await allEnded(reads)).flat())
@@ -63,7 +63,7 @@ async function readRange(
   { store, sealer }: EventDeps,
   { stream, rows }: RowRange,
   pace: Pace | undefined,
-): Promise<readonly FoundEvent[]> {
+): Promise<readonly AuditEvent[]> {
   const [first, last] = [rows[0]?.revision ?? 0, rows.at(-1)?.revision ?? 0]
   const records = new Map<number, ReadRecord>()
   for await (const page of pacedPages(store.readStream(stream, { from: first, to: last }), pace)) {
@@ -80,7 +80,7 @@ async function readRange(
 }
 
 /** As a list shows it; `phrases` adds where they stand. */
-export function eventBody(found: FoundEvent, phrases?: Phrases): JsonObject {
+export function eventBody(found: AuditEvent, phrases?: Phrases): JsonObject {
   const { row, header, data, digest, seal } = found
   const { tenant: _, stream, clocked: __, id, position: ___, principal: ____, ...facts } = row
   const snippet = phrases === undefined ? undefined : snippetOf(phrases, data)

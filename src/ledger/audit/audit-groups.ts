@@ -9,7 +9,7 @@ import { hasPart } from '../../../schemas/one-case.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditView, KeyGroup, LeafWindow, ReadableIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
-import { type EventDeps, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
+import { type AuditEvent, type EventDeps, eventsOf, linksOf } from './audit-events.ts'
 import type { AsOf } from './audit-reads.ts'
 import { compareBytes, missingRevisions, runGroup, runNames, spanOf, summedGroups } from './sliced-groups.ts'
 
@@ -166,7 +166,7 @@ const isPartOf = (part: string | undefined, text: Json | undefined): boolean =>
 
 /** One row a read. `only` picks among them: an event holds all reads of its moment. */
 export function accessItems(
-  events: readonly FoundEvent[],
+  events: readonly AuditEvent[],
   only: ReadFilter & { readonly verdicts: boolean },
 ): readonly JsonObject[] {
   return events.flatMap(({ row, header, data }) => {

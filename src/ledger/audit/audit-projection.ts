@@ -21,7 +21,7 @@ import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../st
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { isOfItsType, saidBy } from '../read/parse-record.ts'
-import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
+import { isStillStored, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
 import { isOfRows, ViewBehindError } from '../read/view-behind.ts'
 import { building, type IndexProgress, percentOf } from './index-building.ts'
 import { type Claim, noChanges, type PageChanges } from './page-changes.ts'
@@ -122,7 +122,7 @@ export class AuditProjection {
   async #checkSame(): Promise<void> {
     const { store, index } = this.#deps
     const progress = index.progress()
-    if (progress !== undefined && !(await isStillThere(store, progress))) index.renew(OTHER_STORE)
+    if (progress !== undefined && !(await isStillStored(store, progress))) index.renew(OTHER_STORE)
     this.#isSame = true
   }
 
@@ -187,9 +187,9 @@ export class AuditProjection {
     }
     const { tenant } = name
     // A record whose text is damaged has its leaf and its row all the same: else every later leaf would bear another's number.
-    const said = saidBy(record)
-    const { header } = said
-    const data = this.#isHeldToSchema && !isOfItsType(header.type, said.data) ? {} : said.data
+    const stated = saidBy(record)
+    const { header } = stated
+    const data = this.#isHeldToSchema && !isOfItsType(header.type, stated.data) ? {} : stated.data
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
     const call = callOf(header.type, data)

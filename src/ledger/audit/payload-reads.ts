@@ -62,8 +62,8 @@ export class PayloadReads implements AsyncDisposable {
       this.#flushSoon(nowMs)
       throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
     }
-    const who = { actor, ...(principal !== undefined && { principal }), ...(via !== undefined && { via: [...via] }) }
-    const entry = { at, ...who, query: QUERY, ...(run !== '' && { run }) }
+    const reader = { actor, ...(principal !== undefined && { principal }), ...(via !== undefined && { via: [...via] }) }
+    const entry = { at, ...reader, query: QUERY, ...(run !== '' && { run }) }
     this.#counted.set(key, { tenant, entry, until: at, reads: 1 })
     if (this.#counted.size >= FLUSH_AT) this.#flushSoon(nowMs)
   }

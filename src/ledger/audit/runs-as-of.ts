@@ -70,8 +70,8 @@ async function listed(
 ): Promise<Omit<RunsAsOf, 'ok' | 'asOf'>> {
   await deps.list.catchUp()
   const leaseOverAt = leaseOverBefore(Date.parse(deps.index.row(view.tenant, view.size - 1)?.time ?? '') || 0)
-  const wanted: RowFilter = { ...filter, ...(overdue === true && { leaseOverAt }) }
-  const past = new Past(deps, view, { filter: wanted, pace })
+  const rowFilter: RowFilter = { ...filter, ...(overdue === true && { leaseOverAt }) }
+  const past = new Past(deps, view, { filter: rowFilter, pace })
   const items: JsonObject[] = []
   let looked = 0
   let place = after
@@ -175,11 +175,11 @@ class Past {
     if (first === 'later' || first === undefined) return first
     const [end] = await this.#newest({ run, types: [...RUN_ENDS] }, { limit: 1 })
     const status = (end && declarationOf(end.type)?.changes.run) ?? 'open'
-    const { status: wanted, name, tag, since, until } = this.#sought.filter
+    const { status: requested, name, tag, since, until } = this.#sought.filter
     const fixed = Object.fromEntries(
       Object.entries({ name, tag, since, until }).filter(([, value]) => value !== undefined),
     )
-    const fits = onceTrueFits(first, fixed) && (wanted === undefined || wanted === status)
+    const fits = onceTrueFits(first, fixed) && (requested === undefined || requested === status)
     return fits ? { ...first, status, revision, updatedAt: time, notCounted: true } : undefined
   }
 }

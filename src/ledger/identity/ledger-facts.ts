@@ -3,7 +3,7 @@ import { ledgerStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
 import { wasWritten } from '../../store/was-written.ts'
-import { expectationBehind } from '../read/verified-events.ts'
+import { expectedNext } from '../read/verified-events.ts'
 import { type Fact, type FactDeps, sealFact } from './append-fact.ts'
 
 /** Checkpoints and other processes write the same stream. */
@@ -57,7 +57,7 @@ export class LedgerFacts {
     for await (const page of store.readStream(stream, { from: head, to: head })) {
       const [record] = page
       if (record === undefined) break
-      const expected = expectationBehind(sealer, record)
+      const expected = expectedNext(sealer, record)
       sealer.notBefore(expected.minRingIndex)
       return expected
     }

@@ -92,10 +92,10 @@ const SNAPSHOT_EVERY_EVENTS = 32
 /** From what was kept of it on, each event checked. */
 async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream | undefined> {
   const { store, sealer, readOnly } = deps
-  const kept = await loadSnapshot(deps)
-  let founding = kept?.founding
-  let [kid, logKey, read] = [kept?.kid ?? '', kept?.logKey ?? '', 0]
-  let expected = kept?.next ?? firstExpectation(SYSTEM_STREAM)
+  const snapshot = await loadSnapshot(deps)
+  let founding = snapshot?.founding
+  let [kid, logKey, read] = [snapshot?.kid ?? '', snapshot?.logKey ?? '', 0]
+  let expected = snapshot?.next ?? firstExpectation(SYSTEM_STREAM)
   for await (const page of store.readStream(SYSTEM_STREAM, { from: expected.revision })) {
     for (const record of page) {
       const checked = checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys })
@@ -121,16 +121,16 @@ function useAnnounced({ sealer, logKeys }: LedgerIdentityDeps, { founding, kid, 
 
 function systemFault(revision: number, faults: readonly { code: string; message: string }[]): IdentityError {
   const keys = faults.some((fault) => fault.code === 'unknown-key' || fault.code === 'mac')
-  const said = faults.map((fault) => fault.message).join('; ')
+  const messages = faults.map((fault) => fault.message).join('; ')
   if (keys && revision === 0) {
     return new IdentityError(
       'foreign-keys',
-      `these keys did not found this ledger (${said}); use the key file that belongs to the store`,
+      `these keys did not found this ledger (${messages}); use the key file that belongs to the store`,
     )
   }
   return new IdentityError(
     'ledger-damaged',
-    `${SYSTEM_STREAM} @ ${revision} does not verify (${said}); run "countersign verify"`,
+    `${SYSTEM_STREAM} @ ${revision} does not verify (${messages}); run "countersign verify"`,
   )
 }
 
@@ -170,7 +170,7 @@ export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
     if (known === undefined) return
     useAnnounced(deps, known)
     if (pending?.isOnRecord(known) === true) {
-      log.info(pending.said, pending.message)
+      log.info(pending.logged, pending.message)
       tries = 0
     }
     pending = nextRotation(deps, known)
@@ -188,7 +188,7 @@ interface Rotation {
   readonly type: 'KeyRotated' | 'LogKeyRotated'
   readonly data: JsonObject
   readonly isOnRecord: (known: SystemStream) => boolean
-  readonly said: object
+  readonly logged: object
   readonly message: string
 }
 
@@ -200,12 +200,12 @@ function nextRotation({ sealer, logKeys }: LedgerIdentityDeps, known: SystemStre
     const { kid } = next
     const isOnRecord = (then: SystemStream): boolean => then.kid !== previousKid
     const data = { v: 1, kid, previousKid }
-    return { type: 'KeyRotated', data, isOnRecord, said: { kid, previousKid }, message: 'key rotated' }
+    return { type: 'KeyRotated', data, isOnRecord, logged: { kid, previousKid }, message: 'key rotated' }
   }
   const following = logKeys.nextAfter(founding.origin, logKey)
   if (following === undefined) return undefined
   const { verifierKey, previousKey } = following
   const isOnRecord = (then: SystemStream): boolean => then.logKey !== logKey
-  const said = { verifierKey, previousKey }
-  return { type: 'LogKeyRotated', data: { v: 1, ...following }, isOnRecord, said, message: 'key of the log rotated' }
+  const logged = { verifierKey, previousKey }
+  return { type: 'LogKeyRotated', data: { v: 1, ...following }, isOnRecord, logged, message: 'key of the log rotated' }
 }

@@ -75,10 +75,10 @@ export class LogKeys {
   /** From now on this key signs, named as it stands on record under the ledger's origin. False where the key file does not hold it. */
   signWith(origin: string, verifierKey: string): boolean {
     const { checkpointKey } = this.#source.current()
-    const held = [this.#signer, checkpointKey].find((key) => noteVerifier(origin, key).text === verifierKey)
-    if (held === undefined) return false
-    if (held !== this.#signer) this.#generation += 1
-    this.#signer = held
+    const signer = [this.#signer, checkpointKey].find((key) => noteVerifier(origin, key).text === verifierKey)
+    if (signer === undefined) return false
+    if (signer !== this.#signer) this.#generation += 1
+    this.#signer = signer
     return true
   }
 

@@ -5,8 +5,8 @@ import type { MacKey } from '../../signing/digests.ts'
 import {
   createRunKeys,
   currentKey,
-  type KeptRunKeys,
   type KeyRing,
+  type RunKeyCache,
   type RunKeys,
   ringIndex,
 } from '../../signing/key-ring.ts'
@@ -30,7 +30,7 @@ export class Sealer {
   readonly #source: KeySource
   readonly #maxKeyBytes: number | undefined
   #ring: KeyRing
-  #runKeys: KeptRunKeys
+  #runKeys: RunKeyCache
   #kid: string
 
   /** `memory` bounds the run keys that are kept. */
@@ -43,7 +43,7 @@ export class Sealer {
     this.#kid = currentKey(this.#ring).kid
   }
 
-  #keysOf(ring: KeyRing): KeptRunKeys {
+  #keysOf(ring: KeyRing): RunKeyCache {
     return createRunKeys(ring, this.#maxKeyBytes === undefined ? {} : { maxBytes: this.#maxKeyBytes })
   }
 

@@ -74,8 +74,8 @@ function itemOf(record: ReadRecord, filter: ServiceFilter, shown: Shown): JsonOb
   const event = ledgerEvent(record)
   if (!fits(event.header, filter)) return undefined
   const { id, type, time } = event.header
-  const said = shown(event)
-  return said && { time, type, ...said, event: id }
+  const fields = shown(event)
+  return fields && { time, type, ...fields, event: id }
 }
 
 /** By the header; a clock that was set back ends no page early. */

@@ -99,15 +99,15 @@ export class Scrub implements Disposable {
     const { last, pass = await this.#begun(last, now) } = this.state
     if (pass === undefined) return false
     const { after, until } = pass
-    let left = this.#quota(last)
+    let remaining = this.#quota(last)
     for await (const page of store.readAll({ ...(after !== undefined && { after }), until })) {
       for (const record of page) {
         await this.#check(record, pass)
-        left -= 1
-        if (left % TURN_EVENTS === 0) await nextTurn()
+        remaining -= 1
+        if (remaining % TURN_EVENTS === 0) await nextTurn()
         if (this.#isOver) return false
       }
-      if (left <= 0) {
+      if (remaining <= 0) {
         views.saveNote(NOTE, JSON.stringify({ v: 1, pass, ...(last && { last }) }))
         return true
       }

@@ -8,7 +8,7 @@ import { parseJson } from '../../../schemas/json.ts'
 import { replaceFile } from '../../signing/durable-file.ts'
 import { LogStartError } from './log-deps.ts'
 
-const KeptFile = z.strictObject({ v: z.literal(1), origin: z.string(), checkpoints: z.record(z.string(), z.string()) })
+const FileForm = z.strictObject({ v: z.literal(1), origin: z.string(), checkpoints: z.record(z.string(), z.string()) })
 
 export interface FiledCheckpoints {
   readonly origin: string
@@ -20,7 +20,7 @@ export class CheckpointFile {
   readonly path: string
   /** As the file has them, and as it should. */
   #written: ReadonlyMap<string, string> = new Map()
-  #wanted: ReadonlyMap<string, string> = new Map()
+  #desired: ReadonlyMap<string, string> = new Map()
 
   constructor(path: string) {
     this.path = path
@@ -29,7 +29,7 @@ export class CheckpointFile {
   /** What the file holds; undefined where there is none. Throws `LogStartError` `kept-checkpoints-damaged`. */
   load(): FiledCheckpoints | undefined {
     if (!existsSync(this.path)) return undefined
-    const file = KeptFile.safeParse(parseJson(this.#text()))
+    const file = FileForm.safeParse(parseJson(this.#text()))
     if (!file.success) {
       throw new LogStartError(
         'kept-checkpoints-damaged',
@@ -37,7 +37,7 @@ export class CheckpointFile {
       )
     }
     this.#written = new Map(Object.entries(file.data.checkpoints))
-    this.#wanted = this.#written
+    this.#desired = this.#written
     return { origin: file.data.origin, checkpoints: this.#written }
   }
 
@@ -54,7 +54,7 @@ export class CheckpointFile {
 
   /** The signed note that is kept, or is to be. */
   note(tenant: string): string | undefined {
-    return this.#wanted.get(tenant)
+    return this.#desired.get(tenant)
   }
 
   /**
@@ -62,10 +62,10 @@ export class CheckpointFile {
    * next call writes what is missing, also one that names nobody.
    */
   save(origin: string, notes: ReadonlyMap<string, string>): void {
-    this.#wanted = new Map([...this.#wanted, ...notes])
-    if ([...this.#wanted].every(([tenant, note]) => this.#written.get(tenant) === note)) return
-    const file = { v: 1, origin, checkpoints: Object.fromEntries(this.#wanted) }
+    this.#desired = new Map([...this.#desired, ...notes])
+    if ([...this.#desired].every(([tenant, note]) => this.#written.get(tenant) === note)) return
+    const file = { v: 1, origin, checkpoints: Object.fromEntries(this.#desired) }
     replaceFile(this.path, `${JSON.stringify(file, null, 2)}\n`)
-    this.#written = this.#wanted
+    this.#written = this.#desired
   }
 }

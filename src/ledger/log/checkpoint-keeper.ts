@@ -23,7 +23,7 @@ export function checkpointKeeper(
   let first = true
   return (signed) => {
     try {
-      checkpointFile.save(keeper.origin, first ? new Map([...notKept(checkpointFile, keeper), ...signed]) : signed)
+      checkpointFile.save(keeper.origin, first ? new Map([...notFiled(checkpointFile, keeper), ...signed]) : signed)
       first = false
       if (failing) log.info({ file: checkpointFile.path }, 'the last checkpoints are kept in their file again')
       failing = false
@@ -36,7 +36,7 @@ export function checkpointKeeper(
 }
 
 /** Checkpoints on record that the file lacks, or has an older one of. */
-function notKept(filed: CheckpointFile, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
+function notFiled(filed: CheckpointFile, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
   const sizeOf = (tenant: string, note: string | undefined): number =>
     (note === undefined ? undefined : readCheckpoint(note, projection.verifiers(tenant)))?.size ?? 0
   const found = new Map<string, string>()

@@ -152,8 +152,14 @@ export class CheckpointStamps implements Disposable {
     const { time, policy, serial, reply } = stamping
     const { size } = checkpoint
     const root = digestText(checkpoint.root)
-    const said = { authority: authority.name, time, policy, serial, reply: Buffer.from(reply).toString('base64') }
-    this.#received.set(tenant, { size, root, data: { v: 1, size, root, text, ...said } })
+    const stampFields = {
+      authority: authority.name,
+      time,
+      policy,
+      serial,
+      reply: Buffer.from(reply).toString('base64'),
+    }
+    this.#received.set(tenant, { size, root, data: { v: 1, size, root, text, ...stampFields } })
     return true
   }
 

@@ -111,14 +111,14 @@ function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpo
 }
 
 function lossOf({ tenant, size }: TenantCheckpoint, found: number, kept: CheckpointFile | undefined): LogStartError {
-  const way = `put the newer store back; only if it is lost for good, move ${kept?.path} away, keep it, and tell those who audit this ledger`
+  const advice = `put the newer store back; only if it is lost for good, move ${kept?.path} away, keep it, and tell those who audit this ledger`
   if (found < size) {
-    const why = 'an old copy, a standby that lagged when it was promoted, or a -wal file that is gone'
-    const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${why}; ${way}`
+    const cause = 'an old copy, a standby that lagged when it was promoted, or a -wal file that is gone'
+    const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${cause}; ${advice}`
     return new LogStartError('store-behind-checkpoint', message)
   }
   return new LogStartError(
     'history-rewritten',
-    `the first ${size} events of the log ${tenant} are not those that were signed; ${way}`,
+    `the first ${size} events of the log ${tenant} are not those that were signed; ${advice}`,
   )
 }

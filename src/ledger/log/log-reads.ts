@@ -245,14 +245,14 @@ class LogReads implements OwnReads {
 
   /** Header texts in the order of the leaves. Neighbours of one stream are read as one range; undefined where one is gone. */
   async #headers(leaves: readonly LeafRow[]): Promise<readonly string[] | undefined> {
-    const wanted = new Map<string, { from: number; to: number }>()
+    const ranges = new Map<string, { from: number; to: number }>()
     for (const { stream, revision } of leaves) {
-      const range = wanted.get(stream)
+      const range = ranges.get(stream)
       // Leaves of one stream stand in the order of its revisions, without gaps.
-      wanted.set(stream, range === undefined ? { from: revision, to: revision } : { ...range, to: revision })
+      ranges.set(stream, range === undefined ? { from: revision, to: revision } : { ...range, to: revision })
     }
     const found = new Map<string, string>()
-    for (const [stream, range] of wanted) {
+    for (const [stream, range] of ranges) {
       for await (const page of this.#deps.store.readStream(stream, range)) {
         for (const { revision, header } of page) found.set(`${revision} ${stream}`, header)
       }

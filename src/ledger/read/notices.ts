@@ -8,7 +8,7 @@ import { readHeader } from '../../signing/header-reader.ts'
 import { type EventStore, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { sealOf } from './record-seal.ts'
-import { isStillThere, type SeenRecord, seenRecord } from './seen-record.ts'
+import { isStillStored, type SeenRecord, seenRecord } from './seen-record.ts'
 
 /** Records that are looked at before others have their turn. */
 const PORTION = 64
@@ -54,7 +54,7 @@ export function noticesOf({ store, sealer, work, upkeep }: NoticesDeps): Notices
       const record = await readOne(store, place)
       return record && noticeOf(record)
     },
-    knows: (place) => isStillThere(store, place),
+    knows: (place) => isStillStored(store, place),
   }
 }
 

@@ -66,13 +66,13 @@ export class QuietFollower implements Disposable {
 
   async #passNoted(goOn: () => boolean): Promise<void> {
     const atItsEnd = this.#followed.passing()
-    let gaveWay = false
+    let hasYielded = false
     await this.#pass(() => {
       const isToGoOn = goOn()
-      gaveWay ||= !isToGoOn
+      hasYielded ||= !isToGoOn
       return isToGoOn
     })
-    if (!gaveWay) atItsEnd()
+    if (!hasYielded) atItsEnd()
   }
 
   /** A pass that nobody waits for runs only between loads: folding shares this thread with whoever appends. */

@@ -191,9 +191,9 @@ export class Reader {
     const body = { ...place, name, status, step, fence, ...compensation, ...runOrigin(state) }
     return async () => {
       const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
-      const said = end?.type === 'RunCompleted' ? outputOf(end.data) : {}
+      const completion = end?.type === 'RunCompleted' ? outputOf(end.data) : {}
       const failure = end?.type === 'RunFailed' ? { error: end.data.error as JsonObject } : {}
-      return { kind: 'body', created: false, body: { ...body, ...said, ...failure } }
+      return { kind: 'body', created: false, body: { ...body, ...completion, ...failure } }
     }
   }
 

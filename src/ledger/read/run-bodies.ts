@@ -97,11 +97,11 @@ function waitingBody(state: RunState): JsonObject {
       ...(until !== undefined && { until }),
     }))
   const waiting = [...forApproval, ...forOther]
-  const held = Object.values(state.heldSignals).slice(0, WAITING_SHOWN)
+  const signals = Object.values(state.heldSignals).slice(0, WAITING_SHOWN)
   return {
     ...(waiting.length > 0 && { waiting }),
-    ...(held.length > 0 && {
-      heldSignals: held.map(({ signalId, name, receivedAt }) => ({ signalId, name, receivedAt })),
+    ...(signals.length > 0 && {
+      heldSignals: signals.map(({ signalId, name, receivedAt }) => ({ signalId, name, receivedAt })),
     }),
   }
 }

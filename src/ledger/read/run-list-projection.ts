@@ -7,7 +7,7 @@ import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../st
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import { type FoldRecord, foldFitting, foldRecord, rowOf } from './run-row-fold.ts'
-import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
+import { isStillStored, OTHER_STORE, seenRecord } from './seen-record.ts'
 import { isOfRows, ViewBehindError } from './view-behind.ts'
 
 /** The last record that the list has seen. */
@@ -57,7 +57,7 @@ export class RunListProjection {
   /** Once a start: a list of another store, or of events that a restored copy lacks, is rebuilt. */
   async #checkSame(): Promise<void> {
     const reached = runListReached(this.#views)
-    if (reached !== undefined && !(await isStillThere(this.#store, reached))) this.#views.renew(OTHER_STORE)
+    if (reached !== undefined && !(await isStillStored(this.#store, reached))) this.#views.renew(OTHER_STORE)
     this.#isSame = true
   }
 

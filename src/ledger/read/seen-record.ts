@@ -15,7 +15,7 @@ export function seenRecord({ position, header }: ReadRecord): SeenRecord {
   return { position, digest: recordDigest(header) }
 }
 
-export async function isStillThere(
+export async function isStillStored(
   store: Pick<EventStore, 'recordAt'>,
   { position, digest }: SeenRecord,
 ): Promise<boolean> {

@@ -54,7 +54,7 @@ export function verifiedEvent(sealer: Sealer, record: ReadRecord): DigestedEvent
 }
 
 /** What the stream's next event has to continue, by its last one, of whatever type. */
-export function expectationBehind(sealer: Sealer, record: ReadRecord): Expectation {
+export function expectedNext(sealer: Sealer, record: ReadRecord): Expectation {
   return nextExpectation(checkAlone(sealer, record))
 }
 

@@ -16,10 +16,10 @@ export class ViewBehindError extends StoreUnavailableError {
   readonly view: 'the run list' | "the auditors' index"
 
   constructor(view: ViewBehindError['view'], cause: unknown) {
-    const why = isOfRows(cause)
+    const reason = isOfRows(cause)
       ? 'what an event says does not fit its file'
       : 'its file takes no writes, as on a full disk'
-    super(`${view} cannot follow the store: ${why}`, RETRY_AFTER_MS)
+    super(`${view} cannot follow the store: ${reason}`, RETRY_AFTER_MS)
     this.name = 'ViewBehindError'
     this.view = view
     this.cause = cause

@@ -11,18 +11,18 @@ import { branchBody } from './fork-responses.ts'
 import type { AnsweredEvent, CommandResponse } from './response-parts.ts'
 import { signalBody } from './wait-responses.ts'
 
-type Said = { readonly body: JsonObject } | { readonly refusal: Refusal }
+type EventResponse = { readonly body: JsonObject } | { readonly refusal: Refusal }
 
 /** Undefined where the run right after the events is part of the answer. */
 export function responseOfEvents(events: readonly AnsweredEvent[], runId: string): CommandResponse | undefined {
   const main = mainOf(events)
-  const said = makeBy<AnsweredEvent, undefined, Said>(SAID, main, undefined)
-  if (said === undefined) return undefined
-  if ('refusal' in said) return { kind: 'refusal', refusal: said.refusal }
-  return { kind: 'body', created: true, body: { runId, ...placeOf(main, events, runId), ...said.body } }
+  const response = makeBy<AnsweredEvent, undefined, EventResponse>(RESPONSES, main, undefined)
+  if (response === undefined) return undefined
+  if ('refusal' in response) return { kind: 'refusal', refusal: response.refusal }
+  return { kind: 'body', created: true, body: { runId, ...placeOf(main, events, runId), ...response.body } }
 }
 
-const SAID = {
+const RESPONSES = {
   ...passOver(
     'RunStarted',
     'RunResumed',
@@ -44,7 +44,9 @@ const SAID = {
   ManifestRegistered: ({ data: { agent, hash } }) => ({ body: { agent, hash } }),
   ToolCallClaimed: (main) => ({ body: claimedBody(main) }),
   ...eachOf(
-    (main: Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>): Said => ({ body: branchBody(main) }),
+    (main: Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>): EventResponse => ({
+      body: branchBody(main),
+    }),
     'BranchOffered',
     'BranchReceived',
   ),
@@ -56,7 +58,7 @@ const SAID = {
     return { refusal: refusal(code as Refusal['code'], detail, more) }
   },
   BudgetExceeded: ({ data }) => ({ refusal: budgetExceeded(data) }),
-} satisfies MakeTable<AnsweredEvent, undefined, Said>
+} satisfies MakeTable<AnsweredEvent, undefined, EventResponse>
 
 function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {
   const { step, agent, mode, parent, context, confidence, findings } = main.data

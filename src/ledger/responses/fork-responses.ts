@@ -42,15 +42,15 @@ export function startedForkBody(main: Extract<AnsweredEvent, { type: 'ForkStarte
 /** How a branch's report was judged. */
 export function branchBody({ type, data }: Reported): JsonObject {
   const { forkId, branch, confidence, findings = [] } = data
-  const said = {
+  const response = {
     forkId,
     branch,
     ...(confidence === undefined ? {} : { confidence }),
     findings: inCanonicalOrder(findings),
   }
-  if (type === 'BranchOffered') return { ...said, status: 'offered', output: data.output }
+  if (type === 'BranchOffered') return { ...response, status: 'offered', output: data.output }
   const { status, error } = data
-  return { ...said, status, ...(error === undefined ? {} : { error: inCanonicalOrder(error) }) }
+  return { ...response, status, ...(error === undefined ? {} : { error: inCanonicalOrder(error) }) }
 }
 
 /** A fork that was joined: who was merged, the receipts, and the context that came of it. */
@@ -92,11 +92,11 @@ export function joinRefusal({ data, header }: Joined, runId: string): Refusal {
       },
     )
   }
-  const why =
+  const reason =
     outcome === 'none'
       ? 'no branch had a valid output'
       : 'what the branches come to is not a valid context (see findings)'
-  return refusal('fork-failed', `${why}; the context is unchanged`, { evidence })
+  return refusal('fork-failed', `${reason}; the context is unchanged`, { evidence })
 }
 
 function verdictBody(data: EventBody<'ForkJoined'>): JsonObject {

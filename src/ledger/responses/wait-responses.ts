@@ -11,13 +11,13 @@ export interface WaitAnswer {
   readonly signalAt?: number
 }
 
-interface Asked {
+interface WaitContext {
   readonly events: readonly AnsweredEvent[]
   readonly state: RunState
 }
 
 /** The answer to whoever requested a wait, whatever of it is new; undefined for all other requests. */
-export function waitedFor(main: AnsweredEvent, { events, state }: Asked): WaitAnswer | undefined {
+export function waitedFor(main: AnsweredEvent, { events, state }: WaitContext): WaitAnswer | undefined {
   const { type, data } = main
   if (type !== 'WaitStarted' && type !== 'WaitEnded' && type !== 'SignalPassedOver') return undefined
   const wait = state.waits[slot(data.waitId)]
@@ -42,6 +42,6 @@ export function waitAnswer(wait: WaitState, place: JsonObject): WaitAnswer {
 /** `delivered`: it ended a wait. `held`: it is there for the next wait for it. */
 export function signalBody({ data }: Extract<AnsweredEvent, { type: 'SignalReceived' }>): JsonObject {
   const { signalId, name, waitId } = data
-  const taken = waitId === undefined ? { status: 'held' } : { status: 'delivered', waitId }
-  return { signalId, name, ...taken }
+  const delivery = waitId === undefined ? { status: 'held' } : { status: 'delivered', waitId }
+  return { signalId, name, ...delivery }
 }

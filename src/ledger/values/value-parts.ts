@@ -52,9 +52,9 @@ function cut(text: string): string[] {
 export function partsFault(parts: readonly EventBody<'ValueStored'>[], digest: string): string | undefined {
   const [first] = parts
   if (first === undefined || parts.length < first.parts) return `only ${parts.length} of its parts are there`
-  const told = parts.some((part, index) => part.part !== index || part.digest !== digest || part.salt !== first.salt)
+  const isMixed = parts.some((part, index) => part.part !== index || part.digest !== digest || part.salt !== first.salt)
   const text = parts.map((part) => part.text).join('')
-  if (told || parts.length !== first.parts || Buffer.byteLength(text) !== first.bytes)
+  if (isMixed || parts.length !== first.parts || Buffer.byteLength(text) !== first.bytes)
     return 'its parts do not belong together'
   return dataDigest(Buffer.from(first.salt, 'base64url'), text) === digest ? undefined : 'its text has another digest'
 }

@@ -12,10 +12,10 @@ export function mayExceed(value: Json, limit: number): boolean {
 }
 
 /** What is left of the bytes; below zero once they do not suffice. */
-function spend(value: Json, left: number): number {
-  if (typeof value === 'string') return left - CHAR_BYTES * value.length - AROUND_BYTES
-  if (typeof value !== 'object' || value === null) return left - NUMBER_BYTES
-  let rest = left - AROUND_BYTES
+function spend(value: Json, remaining: number): number {
+  if (typeof value === 'string') return remaining - CHAR_BYTES * value.length - AROUND_BYTES
+  if (typeof value !== 'object' || value === null) return remaining - NUMBER_BYTES
+  let rest = remaining - AROUND_BYTES
   if (isJsonObject(value)) {
     for (const key of Object.keys(value)) {
       rest = spend(value[key] as Json, rest - CHAR_BYTES * key.length - AROUND_BYTES)

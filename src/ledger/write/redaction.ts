@@ -21,7 +21,7 @@ import {
   redactCommand,
   redactRecorded,
 } from '../../domain/redaction/redact-command.ts'
-import type { LeftOut } from '../../domain/redaction/redact-value.ts'
+import type { RedactedPlace } from '../../domain/redaction/redact-value.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type BlindKey, blindCallKey, blindValue, deriveBlindKey } from '../../signing/blind.ts'
@@ -182,13 +182,13 @@ function* markedDraft(draft: Draft, { policy, rules, sent, key }: Marking): Pace
   return data === (draft.data as unknown) ? draft : ({ type: draft.type, data } as unknown as Draft)
 }
 
-function isIn(data: { readonly [member: string]: Json }, { at, member }: LeftOut): boolean {
+function isIn(data: { readonly [member: string]: Json }, { at, member }: RedactedPlace): boolean {
   if (at.length > 4 * REDACTED_POINTER_MAX_CHARS) return Object.hasOwn(data, parsePointer(at)?.[0] ?? '')
   const value = valueAt(data, parsePointer(at) ?? [])
   return member === true ? value !== undefined : typeof value === 'string' && value.includes(MARKER_BEGINS)
 }
 
-function redactedOf(leftOut: readonly LeftOut[], policy: string): Redacted {
+function redactedOf(leftOut: readonly RedactedPlace[], policy: string): Redacted {
   const counts: Record<string, number> = {}
   for (const { rule } of leftOut) counts[rule] = (counts[rule] ?? 0) + 1
   const values = leftOut.filter(({ at }) => at.length <= REDACTED_POINTER_MAX_CHARS).slice(0, REDACTED_LISTED_MAX)

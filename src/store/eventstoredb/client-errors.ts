@@ -87,6 +87,6 @@ export function actualRevision(error: unknown): number | undefined {
 }
 
 export function reasonOf(error: unknown): string {
-  const said = error instanceof Error && error.message !== '' ? error.message : undefined
-  return said ?? String(typeOf(error) ?? 'no reason given')
+  const message = error instanceof Error && error.message !== '' ? error.message : undefined
+  return message ?? String(typeOf(error) ?? 'no reason given')
 }

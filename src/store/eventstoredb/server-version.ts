@@ -18,10 +18,11 @@ export async function refuseOldServer(connection: Connection): Promise<void> {
   const [oldestMajor, oldestMinor] = OLDEST
   const isOld = Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor)
   if (major !== undefined && minor !== undefined && !isOld) return
-  const said = major === undefined ? 'does not say its version, as servers before 21.10' : `is of version ${version}`
+  const versionText =
+    major === undefined ? 'does not say its version, as servers before 21.10' : `is of version ${version}`
   throw new StoreOpenError(
     'store-unsupported',
-    `the server ${said}: EventStoreDB ${OLDEST.join('.')} or later is needed (23.10 is what this was made for)`,
+    `the server ${versionText}: EventStoreDB ${OLDEST.join('.')} or later is needed (23.10 is what this was made for)`,
   )
 }
 

@@ -84,9 +84,9 @@ export async function* readStreamPages(deps: ReadDeps, stream: string, options: 
   const last = backwards ? Math.min(to, await readHead(deps.connection, stream)) : to
   let next = backwards ? last : Math.max(from, 0)
   for (;;) {
-    const left = backwards ? next - Math.max(from, 0) + 1 : last - next + 1
-    if (left < 1) return
-    const count = Math.min(PAGE_RECORDS, left)
+    const remaining = backwards ? next - Math.max(from, 0) + 1 : last - next + 1
+    if (remaining < 1) return
+    const count = Math.min(PAGE_RECORDS, remaining)
     const { records: found, cut } = await readPage(deps, { stream, next, count, backwards })
     // Where the server has forgotten what was requested, it begins with what it still has.
     const records = found.filter(({ revision }) => revision >= from && revision <= last)

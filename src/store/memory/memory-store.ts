@@ -111,12 +111,12 @@ class MemoryStore implements EventStore {
 
   async *#scan({ after, until, tenant }: ReadAllOptions): AsyncGenerator<ScanPage> {
     const last = until === undefined ? Number.POSITIVE_INFINITY : parsePosition(until)
-    const wanted = tenant === undefined ? undefined : tenantStreams(tenant)
+    const streams = tenant === undefined ? undefined : tenantStreams(tenant)
     let start = after === undefined ? 0 : parsePosition(after)
     while (start < Math.min(last, this.#all.length)) {
       const page = this.#all.slice(start, Math.min(start + this.#pageRecords, last))
       start += page.length
-      const records = wanted === undefined ? page : page.filter(({ stream }) => isOfTenant(stream, wanted))
+      const records = streams === undefined ? page : page.filter(({ stream }) => isOfTenant(stream, streams))
       yield { records, upTo: String(start) }
     }
   }

@@ -119,7 +119,7 @@ export class AppendGroups {
   #takeGroup(): readonly Waiting[] {
     const { groupRecords, groupBytes } = this.#limits
     const group: Waiting[] = []
-    const left: Waiting[] = []
+    const remaining: Waiting[] = []
     const streams = new Set(this.#underWay)
     let [records, bytes, isFull] = [0, 0, false]
     for (const waiting of this.#waiting) {
@@ -127,7 +127,7 @@ export class AppendGroups {
       const fits = records + append.records.length <= groupRecords && bytes + waiting.bytes <= groupBytes
       isFull ||= group.length > 0 && !fits
       if (isFull || streams.has(append.stream)) {
-        left.push(waiting)
+        remaining.push(waiting)
         continue
       }
       const failed = failureOf(waiting)
@@ -140,7 +140,7 @@ export class AppendGroups {
       records += append.records.length
       bytes += waiting.bytes
     }
-    this.#waiting = left
+    this.#waiting = remaining
     return group.sort(byStream)
   }
 

@@ -96,9 +96,9 @@ function sslModeOf(options: URLSearchParams, host: string): SslMode {
   const mode = named === null ? 'disable' : SSL_MODES.find((each) => each === named)
   if (mode === undefined) throw unusable(`sslmode is one of ${SSL_MODES.join(', ')}`)
   if (named === null && !isThisMachine(host)) {
-    const how = 'write sslmode=verify-full (with sslrootcert=FILE for an authority of your own)'
+    const advice = 'write sslmode=verify-full (with sslrootcert=FILE for an authority of your own)'
     throw unusable(
-      `it says nothing of encryption, and ${host} is another machine: ${how}, or sslmode=disable where nobody listens in between`,
+      `it says nothing of encryption, and ${host} is another machine: ${advice}, or sslmode=disable where nobody listens in between`,
     )
   }
   const unread = FILE_OPTIONS.find((name) => options.has(name) && (mode === 'disable' || isUnchecked(mode, name)))
@@ -140,6 +140,6 @@ function readable(name: string, path: string | null): string | undefined {
   }
 }
 
-function unusable(why: string): StoreOpenError {
-  return new StoreOpenError('store-unsupported', `the store's URL cannot be used: ${why}`)
+function unusable(reason: string): StoreOpenError {
+  return new StoreOpenError('store-unsupported', `the store's URL cannot be used: ${reason}`)
 }

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { parsePosition } from '../decimal-position.ts'
 import { type Position, StoreUnavailableError } from '../event-store.ts'
-import type { KeptCopy, PartReader, PartWriter, SharedCopies, WrittenCopy } from '../shared-copies.ts'
+import type { PartReader, PartWriter, SharedCopies, SharedCopy, WrittenCopy } from '../shared-copies.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { isPassing, reasonOf, sqlState } from './errors.ts'
 import { closeSessions, newClient, openSessions, type Row, read, type Sessions } from './sessions.ts'
@@ -28,14 +28,14 @@ class PostgresCopies implements SharedCopies {
     this.#schema = sessions.target.schema
   }
 
-  async latest(name: string): Promise<KeptCopy | undefined> {
+  async latest(name: string): Promise<SharedCopy | undefined> {
     const [row] = await read(this.#sessions, this.#copyQuery(), [name])
-    return keptCopy(row)
+    return copyOf(row)
   }
 
-  async read<T>(name: string, use: (copy: KeptCopy, part: PartReader) => Promise<T>): Promise<T | undefined> {
+  async read<T>(name: string, use: (copy: SharedCopy, part: PartReader) => Promise<T>): Promise<T | undefined> {
     return await this.#transaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async (client) => {
-      const copy = keptCopy((await client.query<Row>(this.#copyQuery(), [name])).rows[0])
+      const copy = copyOf((await client.query<Row>(this.#copyQuery(), [name])).rows[0])
       if (copy === undefined) return undefined
       const text = `SELECT bytes FROM ${this.#schema}.copy_parts WHERE name = $1 AND digest = $2`
       return await use(copy, async (digest) => {
@@ -47,7 +47,7 @@ class PostgresCopies implements SharedCopies {
 
   async write(
     name: string,
-    make: (kept: KeptCopy | undefined, put: PartWriter) => Promise<WrittenCopy | undefined>,
+    make: (kept: SharedCopy | undefined, put: PartWriter) => Promise<WrittenCopy | undefined>,
   ): Promise<boolean> {
     return await this.#transaction('BEGIN', async (client) => {
       const lock = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS is_owner'
@@ -55,8 +55,8 @@ class PostgresCopies implements SharedCopies {
       if (rows[0]?.is_owner !== true) return false
       // A copy that a crash takes back is written again.
       await client.query('SET LOCAL synchronous_commit = off')
-      const kept = keptCopy((await client.query<Row>(this.#copyQuery(), [name])).rows[0])
-      const made = await make(kept, await this.#partWriter(client, name))
+      const previous = copyOf((await client.query<Row>(this.#copyQuery(), [name])).rows[0])
+      const made = await make(previous, await this.#partWriter(client, name))
       if (made === undefined) return false
       await this.#replace(client, name, made)
       return true
@@ -128,6 +128,6 @@ class PostgresCopies implements SharedCopies {
   }
 }
 
-function keptCopy(row: Row | undefined): KeptCopy | undefined {
+function copyOf(row: Row | undefined): SharedCopy | undefined {
   return row === undefined ? undefined : { text: String(row.text), seal: String(row.seal) }
 }

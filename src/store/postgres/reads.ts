@@ -135,7 +135,7 @@ export async function findLostBeginnings(sessions: Sessions, streams: readonly s
   return rows.map(({ stream }) => String(stream))
 }
 
-interface Wanted {
+interface PageQuery {
   readonly by: 'position' | 'revision'
   readonly where: string
   readonly values: readonly unknown[]
@@ -149,7 +149,7 @@ interface Page {
 }
 
 /** One page, within records and bytes; a record larger than a page comes alone. No connection is held between two pages. */
-async function page(sessions: Sessions, { by, where, values, order }: Wanted): Promise<Page> {
+async function page(sessions: Sessions, { by, where, values, order }: PageQuery): Promise<Page> {
   const rows = await read(
     sessions,
     `WITH ahead AS (

@@ -74,7 +74,7 @@ export async function checkServer(sessions: Sessions): Promise<void> {
       current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes, pg_is_in_recovery() AS standby`,
   )
   const { shown } = sessions.target
-  const refuse = (why: string): StoreOpenError => new StoreOpenError('store-unsupported', `${shown}: ${why}`)
+  const refuse = (reason: string): StoreOpenError => new StoreOpenError('store-unsupported', `${shown}: ${reason}`)
   if (Number(row.version) < OLDEST_SERVER)
     throw refuse(`PostgreSQL ${row.version} is too old, ${OLDEST_SERVER} is the oldest that is supported`)
   if (row.encoding !== 'UTF8') throw refuse(`the database is encoded in ${row.encoding}: make one with ENCODING 'UTF8'`)

@@ -7,7 +7,7 @@ import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
-import { askAll, askOnce, auditOf } from '../../support/audited.ts'
+import { askAll, auditOf, readPage } from '../../support/audited.ts'
 import { drive, ok } from '../../support/run-driver.ts'
 import { alice, ownCaller, type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
@@ -118,7 +118,7 @@ audit('any filters together find exactly what the pure rules say, in the order o
 
 audit('pages of one listing are one snapshot: what is appended meanwhile is in none of them', async () => {
   await using test = await scene()
-  const first = await askOnce(test.ledger, 'events', { page: { limit: 5 } })
+  const first = await readPage(test.ledger, 'events', { page: { limit: 5 } })
   assert.ok(first.ok)
   const { treeSize } = first.asOf
   await drive(test, 'third').start()
@@ -134,9 +134,9 @@ audit('pages of one listing are one snapshot: what is appended meanwhile is in n
 
 audit('a page that is pinned to another log than this one is refused, never answered from this one', async () => {
   await using test = await scene()
-  const other = await askOnce(test.ledger, 'events', { page: { treeSize: 3, eventId: 'another' } })
+  const other = await readPage(test.ledger, 'events', { page: { treeSize: 3, eventId: 'another' } })
   assert.equal([other.ok, !other.ok && other.code], [false, 'cursor-gone'])
-  const beyond = await askOnce(test.ledger, 'events', { page: { treeSize: 1_000_000 } })
+  const beyond = await readPage(test.ledger, 'events', { page: { treeSize: 1_000_000 } })
   assert.equal([beyond.ok, !beyond.ok && beyond.code], [false, 'invalid-query'])
 })
 
@@ -180,7 +180,7 @@ audit('a search is words and never syntax of the index (A22)', async () => {
 audit('a search without a word, or with too many, is refused with what to do', async () => {
   await using test = await scene()
   for (const text of ['--- ***', '""', Array.from({ length: 17 }, (_, at) => `w${at}`).join(' ')]) {
-    const answer = await askOnce(test.ledger, 'search', { filter: { text } })
+    const answer = await readPage(test.ledger, 'search', { filter: { text } })
     assert.equal([answer.ok, !answer.ok && answer.code], [false, 'invalid-query'], text)
     assert.match(answer.ok ? '' : answer.detail, /1 to 16 words/)
   }
@@ -195,7 +195,7 @@ audit('a hit says where the words stand, without markup', async () => {
 
 audit('a filter that a query does not take is refused, never passed over', async () => {
   await using test = await scene()
-  const answer = await askOnce(test.ledger, 'runs', { filter: { tool: 'charge' } })
+  const answer = await readPage(test.ledger, 'runs', { filter: { tool: 'charge' } })
   assert.match(answer.ok ? '' : answer.detail, /takes no tool/)
 })
 

@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AUDIT_QUERIES } from '../../../src/ledger/audit/audit-queries.ts'
-import { askAll, askOnce } from '../../support/audited.ts'
+import { askAll, readPage } from '../../support/audited.ts'
 import { rotate } from '../../support/key-rotation.ts'
 import { drive, ok } from '../../support/run-driver.ts'
 import { type TestLedger, type TestLedgerOptions, testLedger } from '../../support/test-ledger.ts'
@@ -24,7 +24,7 @@ queries('the population is every run with its count of events; a revision that i
   await using test = await audited()
   for (const id of ['a', 'b', 'c']) await contradicted(test, id)
   ok(await drive(test, 'b').do({ kind: 'complete', body: {} }))
-  const page = await askOnce(test.ledger, 'runs', { page: { limit: 2 } })
+  const page = await readPage(test.ledger, 'runs', { page: { limit: 2 } })
   assert.is(page.ok && page.total, 3)
   const runs = await askAll(test.ledger, 'runs', { page: { limit: 2 } })
   assert.equal(pick(runs, 'run', 'status', 'rejections', 'missingCount'), [
@@ -41,7 +41,7 @@ queries('a run that completed later was open as of before', async () => {
   await using test = await audited()
   const run = drive(test, 'r')
   await run.start()
-  const before = await askOnce(test.ledger, 'runs')
+  const before = await readPage(test.ledger, 'runs')
   ok(await run.do({ kind: 'complete', body: {} }))
   assert.ok(before.ok)
   const { treeSize } = before.asOf
@@ -181,7 +181,7 @@ queries('the same seed draws the same runs, another seed others, and the pages t
   assert.equal(await drawn('root-1'), first)
   assert.not.equal(await drawn('root-2'), first)
   assert.is(new Set(first).size, 12)
-  const answer = await askOnce(test.ledger, 'sample', {})
+  const answer = await readPage(test.ledger, 'sample', {})
   assert.match(answer.ok ? '' : answer.detail, /needs a seed/)
 })
 
@@ -190,7 +190,7 @@ queries('every query in the table answers', async () => {
   await contradicted(test, 'r')
   for (const name of Object.keys(AUDIT_QUERIES) as (keyof typeof AUDIT_QUERIES)[]) {
     const more = name === 'sample' ? { seed: 's' } : name === 'search' ? { filter: { text: 'apple' } } : {}
-    const answer = await askOnce(test.ledger, name, more)
+    const answer = await readPage(test.ledger, name, more)
     assert.ok(answer.ok, name)
   }
 })

@@ -24,7 +24,7 @@ import { type Expected, type LogResult, MAX_APPEND_BYTES, type ProposedEvent } f
 import { empty, expectedOf, proposedEvent, streamIdentifier, streamName } from './messages.ts'
 import type { NodeParts } from './parts.ts'
 
-interface Asked {
+interface AppendRequest {
   readonly deadline?: Date | undefined
   readonly stream: string
   readonly expected: Expected
@@ -38,7 +38,7 @@ type Reply =
   | { readonly kind: 'silence' }
   | { readonly kind: 'unavailable' | 'not-ready' }
 
-async function carryOut(parts: NodeParts, { stream, expected, events, deadline }: Asked): Promise<Reply> {
+async function carryOut(parts: NodeParts, { stream, expected, events, deadline }: AppendRequest): Promise<Reply> {
   await parts.faults.pass()
   const proposed = events.filter((event) => event !== undefined)
   if (proposed.length < events.length) return { kind: 'bad' }
@@ -75,11 +75,11 @@ export function unaryAppend(parts: NodeParts): handleClientStreamingCall<AppendR
       if (options === undefined) return callback(invalid('an append needs its options'))
       const refusal = asFollower(parts, call.metadata)
       if (refusal !== undefined) return callback(refusal)
-      const asked = { stream: streamName(options.getStreamIdentifier()), expected: expectedOf(options), events }
-      const reply = await carryOut(parts, asked)
-      const error = unaryError(asked, reply)
+      const append = { stream: streamName(options.getStreamIdentifier()), expected: expectedOf(options), events }
+      const reply = await carryOut(parts, append)
+      const error = unaryError(append, reply)
       if (error !== undefined) callback(error)
-      else if (reply.kind !== 'silence') callback(null, unaryAnswer(asked, reply))
+      else if (reply.kind !== 'silence') callback(null, unaryAnswer(append, reply))
     })
   }
 }
@@ -94,14 +94,14 @@ function asFollower(parts: NodeParts, metadata: Metadata): CallError | undefined
   }
 }
 
-function unaryError({ stream }: Asked, { kind }: Reply): CallError | undefined {
+function unaryError({ stream }: AppendRequest, { kind }: Reply): CallError | undefined {
   if (kind === 'deleted') return streamDeleted(stream)
   if (kind === 'too-large') return tooLarge()
   if (kind === 'bad') return invalid('an event is bad')
   return kind === 'unavailable' || kind === 'not-ready' ? unavailable() : undefined
 }
 
-function unaryAnswer({ expected }: Asked, reply: Reply): AppendResp {
+function unaryAnswer({ expected }: AppendRequest, reply: Reply): AppendResp {
   const response = new streamsPb.AppendResp()
   if (reply.kind === 'appended') {
     const success = new streamsPb.AppendResp.Success()
@@ -144,7 +144,7 @@ export function batchAppend(parts: NodeParts): handleBidiStreamingCall<BatchAppe
       void answerBatch(parts, {
         call,
         correlation,
-        asked: {
+        append: {
           stream,
           expected: expectedOf(batch.options),
           events: batch.events,
@@ -160,11 +160,11 @@ export function batchAppend(parts: NodeParts): handleBidiStreamingCall<BatchAppe
 interface BatchPart {
   readonly call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>
   readonly correlation: string
-  readonly asked: Asked
+  readonly append: AppendRequest
 }
 
-async function answerBatch(parts: NodeParts, { call, correlation, asked }: BatchPart): Promise<void> {
-  const reply = await carryOut(parts, asked)
+async function answerBatch(parts: NodeParts, { call, correlation, append }: BatchPart): Promise<void> {
+  const reply = await carryOut(parts, append)
   if (call.cancelled || call.destroyed || reply.kind === 'silence') return
   if (reply.kind === 'unavailable') return void call.emit('error', unavailable())
 
@@ -172,9 +172,9 @@ async function answerBatch(parts: NodeParts, { call, correlation, asked }: Batch
   const id = new sharedPb.UUID()
   id.setString(correlation)
   response.setCorrelationId(id)
-  response.setStreamIdentifier(streamIdentifier(asked.stream))
+  response.setStreamIdentifier(streamIdentifier(append.stream))
   if (reply.kind === 'appended') response.setSuccess(batchSuccess(reply))
-  else response.setError(batchError(asked, reply))
+  else response.setError(batchError(append, reply))
   call.write(response)
   // The real server answers a bad request twice, which its client does not survive.
   if (reply.kind === 'bad') call.write(response)
@@ -190,8 +190,8 @@ function batchSuccess({ revision, position }: Extract<LogResult, { kind: 'append
   return success
 }
 
-function batchError(asked: Asked, reply: Reply): InstanceType<typeof statusPb.Status> {
-  const [code, message, name, details] = errorDetails(asked, reply)
+function batchError(append: AppendRequest, reply: Reply): InstanceType<typeof statusPb.Status> {
+  const [code, message, name, details] = errorDetails(append, reply)
   const error = new statusPb.Status()
   error.setCode(code)
   error.setMessage(message)
@@ -203,7 +203,7 @@ function batchError(asked: Asked, reply: Reply): InstanceType<typeof statusPb.St
 
 type Details = readonly [code: number, message: string, name: string, details: { serializeBinary(): Uint8Array }]
 
-function errorDetails({ stream, expected }: Asked, reply: Reply): Details {
+function errorDetails({ stream, expected }: AppendRequest, reply: Reply): Details {
   if (reply.kind === 'wrong-revision') {
     const wrong = new sharedPb.WrongExpectedVersion()
     if (reply.actual === undefined) wrong.setCurrentNoStream(new emptyPb.Empty())

@@ -55,11 +55,11 @@ export async function storeFaults(
       if (!settleLog(db)) return ['the log is not settled']
       const before = rowsOf(db)
       const outcome = new GroupWriter(db).write(packGroup(1, [appendOf('run-acme.afterwards', NO_STREAM)]))
-      const taken = outcome.kind === 'committed' && outcome.refusals.size === 0
+      const isCommitted = outcome.kind === 'committed' && outcome.refusals.size === 0
       const records = rowsOf(db)
-      const kept = JSON.stringify(records.slice(0, -1)) === JSON.stringify(before)
+      const isUnchanged = JSON.stringify(records.slice(0, -1)) === JSON.stringify(before)
       return [
-        ...(taken && kept ? [] : [`does not take another append: ${JSON.stringify(outcome)}`]),
+        ...(isCommitted && isUnchanged ? [] : [`does not take another append: ${JSON.stringify(outcome)}`]),
         ...(records.every(({ position }, index) => position === index + 1) ? [] : ['a position is missing']),
         ...outOfOrder(records),
         ...lost(records, acknowledged),

@@ -123,9 +123,9 @@ function applyChange(names: Map<string, StoredFile | 'folder'>, { removes, adds 
 
 /** How many of the changes that were not synced are there, from the first on. */
 function survivors(pending: number, random: () => number): number {
-  const which = random()
-  if (which < 0.3) return 0
-  if (which < 0.6) return pending
+  const draw = random()
+  if (draw < 0.3) return 0
+  if (draw < 0.6) return pending
   return Math.floor(random() * (pending + 1))
 }
 

@@ -111,8 +111,14 @@ async function startLife({ world, store, troubles, keys }: ProcessOptions, nowMs
   }
   for (;;) {
     try {
-      const asked = { store: link.store, views: noViews, keys: new TestKeys(keys), effects, hotRunsMax: HOT_RUNS_MAX }
-      const ledger = await createLedger(asked)
+      const ledgerOptions = {
+        store: link.store,
+        views: noViews,
+        keys: new TestKeys(keys),
+        effects,
+        hotRunsMax: HOT_RUNS_MAX,
+      }
+      const ledger = await createLedger(ledgerOptions)
       return { ledger, killed, kill, [Symbol.dispose]: () => void ledger[Symbol.asyncDispose]() }
     } catch {
       await world.sleep(10)

@@ -32,7 +32,7 @@ const never = new Promise<never>(() => undefined)
 export function linkTo(store: EventStore, world: Scheduler, troubles: Troubles): StoreLink {
   let isCut = false
   let line: Promise<unknown> = Promise.resolve()
-  const heard = <T>(answer: T): T | Promise<never> => (isCut ? never : answer)
+  const delivered = <T>(answer: T): T | Promise<never> => (isCut ? never : answer)
 
   const applied = async (append: Append): Promise<AppendResult> => {
     await world.turns(4)
@@ -56,7 +56,7 @@ export function linkTo(store: EventStore, world: Scheduler, troubles: Troubles):
   const read = async <T>(answer: () => Promise<T>): Promise<T> => {
     await world.turns(3)
     if (world.chance(troubles.rate)) throw new StoreUnavailableError('simulated', 10)
-    return heard(await answer())
+    return delivered(await answer())
   }
 
   async function* pages(from: RecordPages): AsyncGenerator<readonly ReadRecord[]> {
@@ -73,7 +73,7 @@ export function linkTo(store: EventStore, world: Scheduler, troubles: Troubles):
         line = result
         const answer = await result
         await world.turns(4)
-        return heard(answer)
+        return delivered(answer)
       },
       head: (stream: string) => read(() => store.head(stream)),
       findRequest: (stream: string, id: string) => read(() => store.findRequest(stream, id)),

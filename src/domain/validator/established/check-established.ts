@@ -102,12 +102,12 @@ function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (ke
   if (gains.length === 0) return
   const { before, after, policy, isRecorded } = input
   const judged = gains.filter(({ place }) => isProtected(`${place[0]}`))
-  const said: Gain[] = []
+  const stated: Gain[] = []
   for (const gain of judged) {
-    if (isRecorded === undefined || !(yield* isRecorded(gain))) said.push(gain)
+    if (isRecorded === undefined || !(yield* isRecorded(gain))) stated.push(gain)
     if (pauses.due()) yield
   }
-  yield* checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report, pauses)
+  yield* checkRestated({ before, gains: stated, mode: policy.restated ?? 'sure', isProtected }, report, pauses)
   if (pauses.due()) yield
   yield* checkTotals({ before, after, gains: judged }, report, pauses)
 }
@@ -182,14 +182,14 @@ function* checkKey(judging: Judging, key: string, rules: PlaceRules): Paced<void
 function goneKey(
   judging: Judging,
   key: string,
-  gone: { before: Json; policy: ResolvedPolicy; rules: PlaceRules },
+  removed: { before: Json; policy: ResolvedPolicy; rules: PlaceRules },
 ): void {
-  const isCritical = gone.policy.criticalKeys.includes(key)
-  if (!isCritical && (gone.before === null || gone.before === '')) {
+  const isCritical = removed.policy.criticalKeys.includes(key)
+  if (!isCritical && (removed.before === null || removed.before === '')) {
     judging.sink.dropped(judging.place)
     return
   }
-  const { before, rules } = gone
+  const { before, rules } = removed
   judging.sink.change({
     kind: 'removed',
     isCritical,

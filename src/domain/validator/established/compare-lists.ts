@@ -75,18 +75,18 @@ function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Pace
 
 /** Scalars without a counterpart: changed where another one stands in their place, else gone. Answers the gained places left. */
 function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): Paced<number[]> {
-  const left = new Set(gained)
+  const unmatched = new Set(gained)
   for (const place of lost) {
     walk.pauses.count(PAIR_STEPS)
     if (walk.pauses.due()) yield
-    if (!left.has(place) || typeof lists[0][place] !== typeof lists[1][place]) {
+    if (!unmatched.has(place) || typeof lists[0][place] !== typeof lists[1][place]) {
       lostAt(walk, lists[0], place, here)
       continue
     }
-    left.delete(place)
+    unmatched.delete(place)
     yield* compareAt(walk, lists, [place, place], here)
   }
-  return [...left]
+  return [...unmatched]
 }
 
 function* compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: Here): Paced<void> {

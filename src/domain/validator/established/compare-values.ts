@@ -72,12 +72,13 @@ function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {
     if ((key === 'value' || key === 'amount') !== (typeof value === 'number')) continue
     if (isSameScalar(value, member, kind)) return true
   }
-  const held = heldQuantity(object)
-  if (held !== undefined && typeof value === 'number' && kind.unit !== undefined) {
-    return isSameQuantity({ value, unit: kind.unit }, held)
+  const quantity = heldQuantity(object)
+  if (quantity !== undefined && typeof value === 'number' && kind.unit !== undefined) {
+    return isSameQuantity({ value, unit: kind.unit }, quantity)
   }
-  const said = held === undefined || value === null || typeof value !== 'string' ? undefined : readScalar(value, kind)
-  return held !== undefined && said?.kind === 'quantity' && isSameQuantity(said.quantity, held)
+  const stated =
+    quantity === undefined || value === null || typeof value !== 'string' ? undefined : readScalar(value, kind)
+  return quantity !== undefined && stated?.kind === 'quantity' && isSameQuantity(stated.quantity, quantity)
 }
 
 function* compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): Paced<void> {
@@ -85,24 +86,24 @@ function* compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], 
   walk.pauses.count(keys.length)
   const differing = differingKeys([a, b], keys)
   const equal = differing.some(isUnitKey) ? equalPairs(a, b) : undefined
-  let kept = keys.length - differing.length
+  let retained = keys.length - differing.length
   for (const key of differing) {
-    const isKept = Object.hasOwn(b, key)
-    if (isKept) kept += 1
+    const isRetained = Object.hasOwn(b, key)
+    if (isRetained) retained += 1
     if (equal?.has(key) === true) continue
     const below: Here = { key, kind: kindBelow(here, key), rules: rulesBelow(here.rules, key) }
     walk.place.push(key)
     walk.afterPlace.push(key)
-    const inside = isKept ? compareValues(walk, a[key] as Json, b[key] as Json, below) : undefined
+    const inside = isRetained ? compareValues(walk, a[key] as Json, b[key] as Json, below) : undefined
     if (inside !== undefined) yield* inside
-    else if (!isKept) dropped(walk, a[key] as Json, below)
+    else if (!isRetained) dropped(walk, a[key] as Json, below)
     walk.place.pop()
     walk.afterPlace.pop()
     walk.pauses.count(MEMBER_STEPS)
     if (walk.pauses.due()) yield
   }
   const keysNow = Object.keys(b)
-  if (keysNow.length > kept) gainedMembers(walk, [a, b], { ...here, keysNow })
+  if (keysNow.length > retained) gainedMembers(walk, [a, b], { ...here, keysNow })
 }
 
 /** Keys whose values are not the same scalar, in UTF-16 order. */

@@ -62,20 +62,22 @@ function refuseChange(change: Change, { report, excuse }: ChangeJudge, isSuperse
 
 function refusal(change: Change, isSuperseded: boolean): Finding {
   if (change.rules.immutable)
-    return said(change, 'immutable', 'the policy says that this does not change, superseded or not')
-  if (isSuperseded) return said(change, 'supersedes-invalid', 'the policy does not let this be superseded')
+    return findingOf(change, 'immutable', 'the policy says that this does not change, superseded or not')
+  if (isSuperseded) return findingOf(change, 'supersedes-invalid', 'the policy does not let this be superseded')
   const { kind, isCritical } = change
   const found =
-    isCritical === true ? said(change, 'critical-key-removed', CRITICAL) : said(change, RULES[kind], MESSAGES[kind])
+    isCritical === true
+      ? findingOf(change, 'critical-key-removed', CRITICAL)
+      : findingOf(change, RULES[kind], MESSAGES[kind])
   return { ...found, supersede: { path: found.path, reason: '' } }
 }
 
 function noteCovered(change: Change, { tokens }: Entry, report: Report): void {
   const message = `changed under the reason given for ${formatPointer(tokens)}`
-  addFinding(report, { ...said(change, 'superseded', message), severity: 'info' })
+  addFinding(report, { ...findingOf(change, 'superseded', message), severity: 'info' })
 }
 
-function said({ place, before, after, of }: Change, rule: Rule, message: string): Finding {
+function findingOf({ place, before, after, of }: Change, rule: Rule, message: string): Finding {
   const path = formatPointer(place)
   if (after === undefined) return { rule, severity: 'error', path, before, message }
   const found: Finding = { rule, severity: 'error', path, before, after, message }

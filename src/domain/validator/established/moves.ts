@@ -5,7 +5,7 @@ import { readTime } from '../meaning/dates.ts'
 import { baseValue } from '../meaning/quantities.ts'
 import { isClockKey, isCounterKey } from '../meaning/rising.ts'
 import { readScalar, type Scalar } from '../meaning/scalars.ts'
-import { isInterruption, isStateKey, mayFollow, meantState } from '../meaning/states.ts'
+import { canonicalState, isInterruption, isStateKey, mayFollow } from '../meaning/states.ts'
 import type { Here } from './walk.ts'
 
 export function mayMove(a: Scalar, b: Scalar, here: Here): boolean {
@@ -22,7 +22,7 @@ export function mayMove(a: Scalar, b: Scalar, here: Here): boolean {
 /** Whether the step from one state word to another would be a way back, had the run left that word before. */
 export function isReturn(a: Scalar, b: Scalar, { kind, rules }: Here): boolean {
   if (typeof a !== 'string' || typeof b !== 'string' || rules.monotonic !== undefined) return false
-  return isStateKey(kind.words) && meantState(a) !== meantState(b) && !isInterruption(a) && !isInterruption(b)
+  return isStateKey(kind.words) && canonicalState(a) !== canonicalState(b) && !isInterruption(a) && !isInterruption(b)
 }
 
 function isLater(a: string | number, b: string | number): boolean {

@@ -53,7 +53,7 @@ const BESIDE_MAX = 64
 const OBJECT_STEPS = 10
 const KEY_STEPS = 20
 
-interface Said {
+interface NamedObject {
   readonly object: JsonObject
   readonly place: readonly Token[]
   readonly value: Json
@@ -111,11 +111,11 @@ function addGained(found: GainedObject[], object: JsonObject, place: readonly To
   }
 }
 
-type Names = ReadonlyMap<string, Said | 'several'>
+type Names = ReadonlyMap<string, NamedObject | 'several'>
 
 /** Specific names of scalars and quantities outside lists, with the one place where each stands. */
 function establishedNames(before: JsonObject, isProtected: (key: string) => boolean): Names {
-  const names = new Map<string, Said | 'several'>()
+  const names = new Map<string, NamedObject | 'several'>()
   const visit = (object: JsonObject, place: readonly Token[]): void => {
     for (const key of Object.keys(object)) {
       if (place.length === 0 && !isProtected(key)) continue
@@ -150,7 +150,7 @@ function isElsewhere(key: string): boolean {
 }
 
 /** Only values of one kind contradict each other: numbers, texts, truths, quantities of one dimension. */
-function differs(known: Said, key: string, value: Json): boolean {
+function differs(known: NamedObject, key: string, value: Json): boolean {
   const [before, after] = [quantityUnder(known.key, known.value), quantityUnder(key, value)]
   if (before !== undefined && after !== undefined) {
     return before.unit.dimension === after.unit.dimension && !isSameQuantity(before, after)
@@ -169,25 +169,25 @@ function quantityUnder(key: string, value: Json): ReturnType<typeof soleQuantity
  * for all that lies below it. Undefined where something beside it says that it is about something else.
  */
 function isAboutTheSame(
-  known: Said,
-  said: { readonly object: JsonObject; readonly place: readonly Token[]; readonly key: string },
+  known: NamedObject,
+  restated: { readonly object: JsonObject; readonly place: readonly Token[]; readonly key: string },
   names: Names,
 ): boolean | undefined {
-  const others = Object.keys(said.object)
-    .filter((key) => key !== said.key)
+  const others = Object.keys(restated.object)
+    .filter((key) => key !== restated.key)
     .slice(0, BESIDE_MAX)
-  const repeats = others.some((key) => isRepeated(key, said.object[key] as Json, { known, names }))
+  const repeats = others.some((key) => isRepeated(key, restated.object[key] as Json, { known, names }))
   if (repeats) return others.some((key) => ABOUT.has(keyWords(key).at(-1) ?? '') && key !== 'name') ? undefined : true
   if (others.some((key) => ABOUT.has(keyWords(key).at(-1) ?? '') || isReference(key))) return undefined
   const scope = known.place.slice(0, -1)
-  return scope.length < said.place.length && scope.every((token, i) => token === said.place[i])
+  return scope.length < restated.place.length && scope.every((token, i) => token === restated.place[i])
 }
 
 /** A value beside the restated one that agrees: under the same name, or the id of what is established beside the other. */
 function isRepeated(
   key: string,
   value: Json,
-  { known, names }: { readonly known: Said; readonly names: Names },
+  { known, names }: { readonly known: NamedObject; readonly names: Names },
 ): boolean {
   if (value === null || typeof value === 'object') {
     const same = names.get(nameOf(key))

@@ -56,8 +56,8 @@ function checkAction(
   if (state === undefined) return
   const failed = failedCallOf(action, outcomes, place[0] === 'actions')
   if (failed === undefined) return
-  const stood = valueAt(input.before, place.map(String))
-  if (stood !== undefined && isEqual(stood, action)) return
+  const established = valueAt(input.before, place.map(String))
+  if (established !== undefined && isEqual(established, action)) return
   addFinding(report, {
     rule: 'disagrees-with-tool',
     severity: entryFor(superseded, [...place, state]) === undefined ? severity : 'warning',

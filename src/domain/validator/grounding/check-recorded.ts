@@ -55,8 +55,8 @@ function* checkRows({ input, report, severity, superseded, pauses }: Checking, l
   for (const key of sortedKeys(input.after)) {
     if (!isProtected(key) || key === 'actions') continue
     const now = input.after[key] as Json
-    const stood = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
-    if (typeof now !== 'object' || now === null || (stood !== undefined && isEqual(stood, now))) continue
+    const established = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
+    if (typeof now !== 'object' || now === null || (established !== undefined && isEqual(established, now))) continue
     for (const row of rowsIn({ [key]: now })) {
       pauses.count(ROW_STEPS + row.rels.length)
       if (pauses.due()) yield
@@ -121,8 +121,8 @@ function isProse(text: string): boolean {
 
 /** What stands already was judged when it came. */
 function isStanding({ before }: GroundsInput, place: readonly Token[], value: Json): boolean {
-  const stood = valueAt(before, place.map(String))
-  return stood !== undefined && isEqual(stood, value)
+  const established = valueAt(before, place.map(String))
+  return established !== undefined && isEqual(established, value)
 }
 
 /** Answers whether some leaf could not be judged. */
@@ -162,8 +162,8 @@ function newLeaves({ before, after }: GroundsInput): readonly NewLeaf[] {
   const leaves: NewLeaf[] = []
   for (const key of ['entities', 'facts']) {
     if (!Object.hasOwn(after, key)) continue
-    const stood = Object.hasOwn(before, key) ? (before[key] as Json) : undefined
-    walkNew([stood, after[key] as Json], [key], (place, leaf) => {
+    const established = Object.hasOwn(before, key) ? (before[key] as Json) : undefined
+    walkNew([established, after[key] as Json], [key], (place, leaf) => {
       const isLookedUp = typeof leaf === 'number' ? Math.abs(leaf) >= SMALL_NUMBER : key === 'entities'
       if (isLookedUp) leaves.push({ place: [...place], leaf })
     })
@@ -172,22 +172,28 @@ function newLeaves({ before, after }: GroundsInput): readonly NewLeaf[] {
 }
 
 function walkNew(
-  [stood, now]: readonly [Json | undefined, Json],
+  [established, now]: readonly [Json | undefined, Json],
   place: Token[],
   visit: (place: readonly Token[], leaf: string | number) => void,
 ): void {
-  if (stood === now) return
+  if (established === now) return
   if (typeof now === 'string' || typeof now === 'number') visit(place, now)
   else if (Array.isArray(now)) {
     for (const [i, member] of now.entries()) {
       place.push(i)
-      walkNew([Array.isArray(stood) ? (stood[i] as Json | undefined) : undefined, member as Json], place, visit)
+      walkNew(
+        [Array.isArray(established) ? (established[i] as Json | undefined) : undefined, member as Json],
+        place,
+        visit,
+      )
       place.pop()
     }
   } else if (isJsonObject(now)) {
     for (const key of sortedKeys(now)) {
       const below =
-        stood !== undefined && isJsonObject(stood) && Object.hasOwn(stood, key) ? (stood[key] as Json) : undefined
+        established !== undefined && isJsonObject(established) && Object.hasOwn(established, key)
+          ? (established[key] as Json)
+          : undefined
       place.push(key)
       walkNew([below, now[key] as Json], place, visit)
       place.pop()

@@ -19,24 +19,24 @@ export function sinceAfter(since: Since, [before, after]: readonly [Json, Json],
   if (before === after) return since
   if (!isContainer(before) || !isContainer(after) || Array.isArray(before) !== Array.isArray(after)) return { revision }
   let { below } = since
-  let keptKeys = 0
+  let retainedKeys = 0
   for (const key of Object.keys(after)) {
     const [was, is] = [before[key] as Json, after[key] as Json]
     // No value of a context is what an object inherits.
-    const stood = was === is || Object.hasOwn(before, key)
-    if (stood) keptKeys += 1
+    const isRetained = was === is || Object.hasOwn(before, key)
+    if (isRetained) retainedKeys += 1
     if (was === is) continue
     const known = childOf(below, key) ?? { revision: since.revision }
-    const now = stood ? sinceAfter(known, [was, is], revision) : { revision }
+    const now = isRetained ? sinceAfter(known, [was, is], revision) : { revision }
     if (now === known) continue
     below ??= Object.create(null) as Below
     below[key] = now
   }
-  if (below !== undefined && keptKeys < Object.keys(before).length) forgetGone(below, after)
+  if (below !== undefined && retainedKeys < Object.keys(before).length) forgetRemoved(below, after)
   return below === since.below ? since : { revision: since.revision, below }
 }
 
-function forgetGone(below: Below, after: { readonly [key: string]: Json }): void {
+function forgetRemoved(below: Below, after: { readonly [key: string]: Json }): void {
   for (const key of Object.keys(below)) if (!Object.hasOwn(after, key)) delete below[key]
 }
 

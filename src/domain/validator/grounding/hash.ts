@@ -65,7 +65,7 @@ export function* hashWideObject(
 ): Paced<void> {
   let sum = OBJECT_START
   for (const name of Object.keys(object)) {
-    sum = withNamed(sum, { seed, name, value: object[name] as Json }, known)
+    sum = withMember(sum, { seed, name, value: object[name] as Json }, known)
     pauses.count(MEMBER_STEPS)
     if (pauses.due()) yield
   }
@@ -80,13 +80,13 @@ function hashList(seed: number, key: string, list: readonly Json[], known: Known
 
 function hashObject(seed: number, value: JsonObject, known: KnownHashes): number {
   let sum = OBJECT_START
-  for (const name of Object.keys(value)) sum = withNamed(sum, { seed, name, value: value[name] as Json }, known)
+  for (const name of Object.keys(value)) sum = withMember(sum, { seed, name, value: value[name] as Json }, known)
   return finish(sum)
 }
 
 const OBJECT_START = 2
 
-function withNamed(
+function withMember(
   sum: number,
   { seed, name, value }: { readonly seed: number; readonly name: string; readonly value: Json },
   known: KnownHashes,

@@ -6,7 +6,7 @@ import { identityCandidates, identityText } from '../../../../projections/list-i
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import { placeKind } from '../meaning/place-kind.ts'
-import { isStateKey, meantState } from '../meaning/states.ts'
+import { canonicalState, isStateKey } from '../meaning/states.ts'
 
 interface LeftWord {
   readonly word: string
@@ -30,9 +30,9 @@ export function noteLeft(left: LeftWords, [before, after]: readonly [Json, Json]
 /** What was left after an event that the run went back to was never left. */
 export function forgetLeft(left: LeftWords, revision: number): void {
   for (const [place, words] of left) {
-    const kept = words.filter(({ at }) => at <= revision)
-    if (kept.length === 0) left.delete(place)
-    else if (kept.length < words.length) left.set(place, kept)
+    const current = words.filter(({ at }) => at <= revision)
+    if (current.length === 0) left.delete(place)
+    else if (current.length < words.length) left.set(place, current)
   }
 }
 
@@ -45,9 +45,9 @@ export function leftWordsOf(left: LeftWords, context: JsonObject): (place: reado
   return (place, word) => left.size > 0 && wasLeft(left, word, placeText(context, place, known))
 }
 
-function wasLeft(left: LeftWords, said: string, place: string | undefined): boolean {
+function wasLeft(left: LeftWords, word: string, place: string | undefined): boolean {
   const words = place === undefined ? undefined : left.get(place)
-  const meant = meantState(said)
+  const meant = canonicalState(word)
   return words?.some(({ word }) => word === meant) === true
 }
 
@@ -99,7 +99,7 @@ function noteMembers(noting: Noting, [a, b]: readonly [readonly Json[], readonly
 }
 
 function noteWord({ left, revision }: Noting, [a, b]: readonly [string, string], place: string): void {
-  const [was, is] = [meantState(a), meantState(b)]
+  const [was, is] = [canonicalState(a), canonicalState(b)]
   if (was === is) return
   const words = (left.get(place) ?? []).filter(({ word }) => word !== was && word !== is)
   if (left.has(place) || left.size < PLACES_MAX)

@@ -124,14 +124,14 @@ function relOf(place: readonly Token[], end: number, to: number): string | undef
   return rel.length > REL_MAX_CHARS ? undefined : rel
 }
 
-interface Held {
+interface HeldMember {
   readonly rel: string
   readonly key: string
   readonly value: Scalar | readonly Json[]
 }
 
 /** The latest row about the same thing that has something at the path, where that is exactly what stands there now. */
-function holding(row: Row, { rel, key, value }: Held, search: Search): RecordedRow | undefined {
+function holding(row: Row, { rel, key, value }: HeldMember, search: Search): RecordedRow | undefined {
   const { lookup, since } = search
   const { index, hashes } = lookup
   const isList = typeof value === 'object' && value !== null

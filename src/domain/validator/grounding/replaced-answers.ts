@@ -109,14 +109,14 @@ function isTelling(value: Json): boolean {
   return typeof value === 'object' && value !== null && hasLeaves(value, 2)
 }
 
-function hasLeaves(value: Json, wanted: number): boolean {
-  let left = wanted
+function hasLeaves(value: Json, atLeast: number): boolean {
+  let remaining = atLeast
   const waiting: Json[] = [value]
-  for (let next = waiting.pop(); next !== undefined && left > 0; next = waiting.pop()) {
-    if (typeof next !== 'object' || next === null) left -= 1
-    else for (const each of Object.values(next).slice(0, wanted)) waiting.push(each as Json)
+  for (let next = waiting.pop(); next !== undefined && remaining > 0; next = waiting.pop()) {
+    if (typeof next !== 'object' || next === null) remaining -= 1
+    else for (const each of Object.values(next).slice(0, atLeast)) waiting.push(each as Json)
   }
-  return left <= 0
+  return remaining <= 0
 }
 
 /** `weather` of `get_weather`. */

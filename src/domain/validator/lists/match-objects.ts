@@ -188,15 +188,15 @@ function pairByText(
 }
 
 function pairUp(search: Search, counterpartOf: (place: number) => number | undefined): void {
-  const taken = new Set<number>()
+  const used = new Set<number>()
   search.lost = search.lost.filter((place) => {
     const counterpart = counterpartOf(place)
     if (counterpart === undefined) return true
     search.pairs.push([place, counterpart])
-    taken.add(counterpart)
+    used.add(counterpart)
     return false
   })
-  search.gained = search.gained.filter((place) => !taken.has(place))
+  search.gained = search.gained.filter((place) => !used.has(place))
 }
 
 /** Of those left over: the member whose texts are unique on both sides and meet most often. */

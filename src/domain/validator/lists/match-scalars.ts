@@ -35,21 +35,21 @@ export function* matchScalars(lists: ScalarLists): Paced<ScalarMatch> {
     if (!isJsonObject(member)) pushTo(bag, signatureText(member, lists), place)
     if (known.pauses.due()) yield
   }
-  const taken = new Set<number>()
+  const used = new Set<number>()
   const lost: number[] = []
   for (const [place, member] of before.entries()) {
     if (known.pauses.due()) yield
     if (isJsonObject(member)) continue
     const places = bag.get(signatureText(member, lists))
     const counterpart = places === undefined || !isSetMember(member, lists) ? places?.pop() : places[0]
-    if (counterpart !== undefined) taken.add(counterpart)
+    if (counterpart !== undefined) used.add(counterpart)
     else if (member !== null) lost.push(place)
   }
   known.pauses.count(lost.length + after.length)
   if (known.pauses.due()) yield
   const promoted = promotedOf(lost, lists)
   const gained: number[] = []
-  for (const [place, member] of after.entries()) if (!isJsonObject(member) && !taken.has(place)) gained.push(place)
+  for (const [place, member] of after.entries()) if (!isJsonObject(member) && !used.has(place)) gained.push(place)
   return { lost: lost.filter((place) => !promoted.has(place)), gained, promoted: new Set(promoted.values()) }
 }
 

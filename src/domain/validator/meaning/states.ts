@@ -69,14 +69,14 @@ export function mayFollow(before: string, after: string, isState: boolean): bool
 }
 
 /** Words of one meaning are one: what a state is remembered by. */
-export function meantState(word: string): string {
+export function canonicalState(word: string): string {
   const text = stateText(word.slice(0, STATE_WORD_MAX_CHARS))
   return stateOf(text)?.group ?? text
 }
 
 /** A pause is no way back: what was interrupted goes on where it was, and may be interrupted again. */
 export function isInterruption(word: string): boolean {
-  return meantState(word) === INTERRUPTED
+  return canonicalState(word) === INTERRUPTED
 }
 
 function stateText(word: string): string {

@@ -67,11 +67,11 @@ function asItIs(bytes: Buffer): Buffer {
 /** An answer to what nobody waits for any more is passed over: a server may say twice that a request is bad. */
 function take(bytes: Buffer, pending: Map<number, Pending>): void {
   const { correlation, success } = readAppendAnswer(bytes)
-  const asked = pending.get(correlation)
-  if (asked === undefined) return
+  const pendingCall = pending.get(correlation)
+  if (pendingCall === undefined) return
   pending.delete(correlation)
-  if (success === undefined) asked.reject(refusal(bytes, asked.stream))
-  else asked.resolve(success)
+  if (success === undefined) pendingCall.reject(refusal(bytes, pendingCall.stream))
+  else pendingCall.resolve(success)
 }
 
 function refusal(bytes: Buffer, stream: string): unknown {

@@ -33,7 +33,7 @@ export class ProtobufError extends Error {
 /** Bytes of an unsigned integer, at most `Number.MAX_SAFE_INTEGER`. */
 export function varintBytes(value: number): number {
   let bytes = 1
-  for (let left = value; left >= GROUP_SIZE; left = Math.floor(left / GROUP_SIZE)) bytes += 1
+  for (let rest = value; rest >= GROUP_SIZE; rest = Math.floor(rest / GROUP_SIZE)) bytes += 1
   return bytes
 }
 
@@ -81,12 +81,12 @@ export class MessageWriter {
   }
 
   #varint(value: number): this {
-    let left = value
-    for (; left >= GROUP_SIZE; left = Math.floor(left / GROUP_SIZE)) {
-      this.#bytes[this.#at] = (left % GROUP_SIZE) | MORE
+    let rest = value
+    for (; rest >= GROUP_SIZE; rest = Math.floor(rest / GROUP_SIZE)) {
+      this.#bytes[this.#at] = (rest % GROUP_SIZE) | MORE
       this.#at += 1
     }
-    this.#bytes[this.#at] = left
+    this.#bytes[this.#at] = rest
     this.#at += 1
     return this
   }

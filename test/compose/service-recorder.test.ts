@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { noteIssuedToken, takeIssuedTokens } from '../../src/compose/issued-tokens.ts'
-import { keepServiceRecord } from '../../src/compose/kept-service-record.ts'
+import { recordService } from '../../src/compose/service-recorder.ts'
 import type { ServiceRecord, StartedService } from '../../src/ledger/service.ts'
 import { readSettings } from '../../src/settings/config.ts'
 import { recordedSettings } from '../../src/settings/recorded-settings.ts'
@@ -132,7 +132,7 @@ const settingsOf = (flags: object) => readSettings({ store: 'memory:', ...flags 
 
 test('a store that never answers does not hold the end of the process', async () => {
   const { asked, service } = standIn(() => new Promise(() => undefined))
-  const kept = keepServiceRecord({ ledger: { service }, settings: settingsOf({}), version: '1', log: silent })
+  const kept = recordService({ ledger: { service }, settings: settingsOf({}), version: '1', log: silent })
   await kept.close()
   assert.equal(asked, ['started'])
 })
@@ -146,7 +146,7 @@ test('a start that the store does not take at first is tried again, and said onc
     return issued.token
   })
   const log = { ...silent, warn: (fields: object) => void said.push(fields) }
-  const kept = keepServiceRecord({ ledger: { service }, settings: settingsOf({}), version: '1', log })
+  const kept = recordService({ ledger: { service }, settings: settingsOf({}), version: '1', log })
   await eventually(() => (tries === 2 ? true : undefined), 'the second try')
   await kept.close()
   assert.equal(asked, ['started', 'started', 'stopped'])
@@ -158,7 +158,7 @@ test('an edit of the file of policies is on record, the same bytes again are not
   const policy = folder.file('policy.json')
   writeFileSync(policy, '{"protect":["a"]}')
   const { asked, service } = standIn(async () => issued.token)
-  const kept = keepServiceRecord({ ledger: { service }, settings: settingsOf({ policy }), version: '1', log: silent })
+  const kept = recordService({ ledger: { service }, settings: settingsOf({ policy }), version: '1', log: silent })
   writeFileSync(policy, '{"protect":["a","b"]}')
   await eventually(() => (asked.includes('policy') ? true : undefined), 'the edit')
   await kept.close()

@@ -16,7 +16,7 @@ const LOOK_MS = 1_000
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 
-export interface KeptServiceRecord {
+export interface ServiceRecorder {
   /** Puts the end on record, as far as the store takes it within a moment. Never rejects. */
   readonly close: () => Promise<void>
 }
@@ -28,11 +28,11 @@ interface ServiceParts {
   readonly log: Log
 }
 
-export function keepServiceRecord({ ledger: { service }, settings, version, log }: ServiceParts): KeptServiceRecord {
+export function recordService({ ledger: { service }, settings, version, log }: ServiceParts): ServiceRecorder {
   const closing = new AbortController()
-  const told = { version, node: process.version, settings: recordedSettings(settings) }
-  const again = untilTaken(log, closing.signal)
-  const started = again(() => service.started(told))
+  const facts = { version, node: process.version, settings: recordedSettings(settings) }
+  const again = untilRecorded(log, closing.signal)
+  const started = again(() => service.started(facts))
   const edits = watchedFiles(settings, (setting, digest) => {
     void started.then((start) =>
       start === undefined ? undefined : again(() => service.changed(start, { setting, digest })),
@@ -69,16 +69,16 @@ export function keepServiceRecord({ ledger: { service }, settings, version, log 
 }
 
 /** Tries again with backoff until it succeeds or the process ends: then undefined. Said once. */
-function untilTaken(log: Log, signal: AbortSignal): <T>(work: () => Promise<T>) => Promise<T | undefined> {
-  let said = false
+function untilRecorded(log: Log, signal: AbortSignal): <T>(work: () => Promise<T>) => Promise<T | undefined> {
+  let isWarned = false
   return async (work) => {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, LAST_RETRY_MS)) {
       try {
         return await work()
       } catch (error) {
         if (signal.aborted) return undefined
-        if (!said) log.warn({ err: error }, 'what this process did cannot be put on record now: tried again')
-        said = true
+        if (!isWarned) log.warn({ err: error }, 'what this process did cannot be put on record now: tried again')
+        isWarned = true
       }
       await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return undefined
