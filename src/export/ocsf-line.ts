@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportScope, textOf } from './format.ts'
 import { recordText } from './jsonl.ts'
+import { membersOf } from './members-of.ts'
 import { responseOf, statusDetailOf, unmappedOf } from './ocsf-outcome.ts'
 import { runOf } from './run-of.ts'
 import { inQuotes, writtenOnce } from './written-once.ts'
@@ -57,14 +58,16 @@ export function activityLines({ ledgerId }: ExportScope): (event: LedgerEvent) =
   const ofActor = writtenOnce((actor) => ({ actor: actorText(actor), endpoint: endpointText(actor) }))
   const ofStream = writtenOnce(streamTexts)
   const ofAgent = writtenOnce(agentText)
+  const ofTenant = writtenOnce<string>(JSON.stringify)
   const metadata = metadataText(ledgerId, PROFILES)
   const tracedMetadata = metadataText(ledgerId, TRACED_PROFILES)
   const authority = `,"authority_uid":${JSON.stringify(ledgerId)},"chain_uid":`
   return (event) => {
-    const { header, data } = event
+    const { header } = event
     const { principal, traceparent } = header
     const quoted = event.seal === 'valid' ? inQuotes : JSON.stringify
     const type = ofType(header.type)
+    const data = dataOf(event, type)
     const said = type.declared && sayingOf(type.declared, data)
     const time = numberText(Date.parse(header.time))
     const by = ofActor(header.actor)
@@ -73,16 +76,29 @@ export function activityLines({ ledgerId }: ExportScope): (event: LedgerEvent) =
     return (
       `${type.start}${ratingText(said)},"time":${time},"timezone_offset":0` +
       `,"actor":${principal === undefined ? by.actor : actingText(header.actor, principal)}${type.message}` +
-      `${statusText(event)}${type.api}${quoted(header.request?.id ?? header.id)}}${member('response', responseOf(data))}}` +
+      `${statusText(header, data)}${type.api}${quoted(header.request?.id ?? header.id)}}${member('response', responseOf(data))}}` +
       `${by.endpoint}${traceparent === undefined ? metadata : tracedMetadata}${place}` +
       `,"original_event_uid":${quoted(header.id)}${type.code}${header.revision}${stream.names}` +
-      `${JSON.stringify(header.tenant)},"logged_time":${time}${correlationText(header, quoted)}}` +
-      `${aiTexts(event, stream, ofAgent)}${traceText(traceparent)}` +
-      `,"attestation_list":[{"uid":${place}${authority}${stream.name}${previousText(header, stream)}` +
-      `,"fingerprint":${fingerprintText(event.digest)}${SIGNATURES}${time}}]}]` +
+      `${ofTenant(header.tenant)},"logged_time":${time}${correlationText(header, quoted)}}` +
+      `${aiTexts(data, stream, ofAgent)}${traceText(traceparent)}` +
+      `,"attestation_list":[{"uid":${place}${authority}${stream.name}${previousText(header, stream, quoted)}` +
+      `,"fingerprint":${fingerprintText(event.digest, inQuotes)}${SIGNATURES}${time}}]}]` +
       `,"raw_data":${JSON.stringify(recordText(event.texts))}${member('unmapped', unmappedOf(data, said?.verdict ?? null))}}\n`
     )
   }
+}
+
+/** What a line says of any body. */
+const SAID: ReadonlySet<string> = new Set([
+  ...['agent', 'tool', 'callId', 'usage'],
+  ...['error', 'code', 'detail', 'reason', 'findings'],
+])
+
+/** Of a type that says the same whatever its bodies are, those members alone, where the text fits its seal. */
+function dataOf(event: LedgerEvent, { declared }: TypeTexts): JsonObject {
+  const isSaidByType = declared !== undefined && typeof declared.says !== 'function'
+  const members = isSaidByType && event.seal === 'valid' ? membersOf(event.texts.data, SAID) : undefined
+  return members ?? event.data
 }
 
 /** As JSON has it: what is no finite number is null. */
@@ -139,8 +155,8 @@ function endpointText(actor: string): string {
   return `,"src_endpoint":{"name":${JSON.stringify(actor)}}`
 }
 
-function statusText(event: LedgerEvent): string {
-  const { code, detail } = statusDetailOf(event)
+function statusText(header: Header, data: JsonObject): string {
+  const { code, detail } = statusDetailOf({ header, data })
   return member('status_code', code) + member('status_detail', detail)
 }
 
@@ -185,7 +201,7 @@ function agentText(agent: string): string {
   return `,"ai_agent":{"uid":${name},"name":${name},"type_id":0`
 }
 
-function aiTexts({ data }: LedgerEvent, stream: StreamTexts, ofAgent: (agent: string) => string): string {
+function aiTexts(data: JsonObject, stream: StreamTexts, ofAgent: (agent: string) => string): string {
   const agent = textOf(data, 'agent')
   const usage = typeof data.usage === 'object' && data.usage !== null ? (data.usage as JsonObject) : {}
   const modelName = textOf(usage, 'model')
@@ -200,7 +216,7 @@ function aiTexts({ data }: LedgerEvent, stream: StreamTexts, ofAgent: (agent: st
     tool !== undefined || call !== undefined ? ROLE.tool : agent !== undefined ? ROLE.agent : ROLE.orchestrator
   const context = call === undefined ? stream.name : JSON.stringify(call)
   return (
-    `${by},"message_context":{"uid":${context},"ai_role_id":${role},"service":{"name":${JSON.stringify(tool ?? SERVICE.name)}}` +
+    `${by},"message_context":{"uid":${context},"ai_role_id":${role},"service":{"name":${tool === undefined ? SERVICE_NAME : JSON.stringify(tool)}}` +
     `${tokensText('prompt_tokens', usage.inputTokens)}${tokensText('completion_tokens', usage.outputTokens)}` +
     `${tokensText('total_tokens', usage.tokens)}}`
   )
@@ -210,11 +226,13 @@ function tokensText(name: string, count: Json | undefined): string {
   return typeof count === 'number' ? member(name, count) : ''
 }
 
+const SERVICE_NAME = JSON.stringify(SERVICE.name)
+
 const SIGNATURES = `,"signatures":[{"algorithm_id":${OTHER},"algorithm":"HMAC-SHA-256","serialization_id":${OTHER},"serialization":"countersign/event/v1","created_time":`
 
-function previousText({ prev, revision }: Header, stream: StreamTexts): string {
+function previousText({ prev, revision }: Header, stream: StreamTexts, quoted: Quote): string {
   if (prev === undefined) return ''
-  return `,"prev_event":{"uid":${placeOf(stream, revision - 1)},"fingerprint":${fingerprintText(prev)}}`
+  return `,"prev_event":{"uid":${placeOf(stream, revision - 1)},"fingerprint":${fingerprintText(prev, quoted)}}`
 }
 
 const FINGERPRINT = JSON.stringify({
@@ -225,6 +243,6 @@ const FINGERPRINT = JSON.stringify({
   serialization: SERIALIZATION,
 }).slice(0, -1)
 
-function fingerprintText(digest: string): string {
-  return `${FINGERPRINT},"value":${JSON.stringify(digest.slice('sha256:'.length))}}`
+function fingerprintText(digest: string, quoted: Quote): string {
+  return `${FINGERPRINT},"value":${quoted(digest.slice('sha256:'.length))}}`
 }
