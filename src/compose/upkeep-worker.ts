@@ -70,7 +70,7 @@ async function serve(port: MessagePort, places: UpkeepPlaces): Promise<void> {
   say({ kind: 'ready' })
   const { keeper, indexing, close } = await opening
   // From here on: whoever waits for the files to be opened waits for all of it.
-  threadGivesWay()
+  threadGivesWay({ isWaitedFor: true })
   const telling = setInterval(() => {
     const heapBytes = getHeapStatistics().used_heap_size
     say({ kind: 'state', state: { heapBytes, building: keeper.building(), indexing: indexing() } })
@@ -105,7 +105,7 @@ async function open(places: UpkeepPlaces, { keys, reader, say }: Sources): Promi
     ...{ effects: founding.effects, append: appends.append.bind(appends), appendsSoFar: () => 0 },
   }
   const caches = logCaches(memory)
-  const index = new AuditProjection({ store: stores.audit.store, index: files.audit, sealer, memory })
+  const index = new AuditProjection({ store: stores.audit.store, index: files.audit, sealer, memory, isAlone: true })
   const parts = {
     ...{ index, files, stores },
     runs: new RunListProjection(stores.views.store, files.views),

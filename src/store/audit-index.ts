@@ -31,6 +31,8 @@ export interface AuditBatch {
   /** Streams that are none of the ledger's: no row is made of them. */
   readonly foreign: readonly string[]
   readonly progress: AuditProgress
+  /** One of many that follow each other: what finds words is put in order when they are over. Default: this one is not. */
+  readonly isBulk?: boolean
 }
 
 /** The last record that was looked at: another event in its place is another store, or an older copy of this one. */

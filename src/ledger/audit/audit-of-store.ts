@@ -15,6 +15,6 @@ export interface StoreAuditDeps {
 
 /** Each question first brings the index to where the store is. */
 export function auditOfStore(deps: StoreAuditDeps): UnrecordedReads {
-  const projection = new AuditProjection({ ...deps, memory: new MemoryBudget() })
+  const projection = new AuditProjection({ ...deps, memory: new MemoryBudget(), isAlone: true })
   return new AuditService({ ...deps, catchUp: () => projection.pass(() => true) })
 }

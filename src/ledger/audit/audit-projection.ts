@@ -28,9 +28,9 @@ import { type Claim, noChanges, type PageChanges } from './page-changes.ts'
 
 /**
  * Events whose rows share a transaction: an index of words pays for each transaction, and a thread that serves others is held for as
- * long as one takes, some milliseconds.
+ * long as one takes, some milliseconds. A thread that serves nobody may be held for longer.
  */
-const SAVED_AT_ONCE = 128
+const SAVED_AT_ONCE = { serving: 128, alone: 1_024 } as const
 
 /** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
@@ -44,6 +44,8 @@ export interface ProjectionDeps {
   readonly sealer?: Sealer | undefined
   readonly onProgress?: (events: number) => void
   readonly memory: MemoryBudget
+  /** The thread serves nobody who would wait while a large part of the index is written at once. Default: it does. */
+  readonly isAlone?: boolean
 }
 
 /** Columns that no fact of the event fills: all of them, so that a new one is not forgotten. */
@@ -91,7 +93,8 @@ export class AuditProjection {
   }
 
   async #pass(goOn: () => boolean): Promise<void> {
-    const { store, index, onProgress } = this.#deps
+    const { store, index, onProgress, isAlone = false } = this.#deps
+    const savedAtOnce = isAlone ? SAVED_AT_ONCE.alone : SAVED_AT_ONCE.serving
     if (!(await this.#deps.index.isAuthentic())) this.#deps.index.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
     // Pinned: a pass that chased the writers would never come to an end.
@@ -108,7 +111,7 @@ export class AuditProjection {
       this.#progress = { indexedEvents: events, percent: percentOf(last?.position, until) }
       this.#building = building(this.#progress)
       onProgress?.(events)
-      if (last === undefined || (events - saved < SAVED_AT_ONCE && last.position !== until)) continue
+      if (last === undefined || (events - saved < savedAtOnce && last.position !== until)) continue
       if (!this.#saved(changes, last, from)) return this.#pass(goOn)
       from = last.position
       changes = noChanges()
@@ -128,11 +131,13 @@ export class AuditProjection {
 
   /** False where another process has taken the index further meanwhile. */
   #saved(changes: PageChanges, last: ReadRecord, from: Position | undefined): boolean {
-    const { index } = this.#deps
+    const { index, isAlone = false } = this.#deps
     const progress = seenRecord(last)
+    const isBulk = isAlone && this.#building !== undefined
     const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
     try {
-      const saved = index.save({ entries: changes.entries, states, foreign: [...changes.foreign], progress }, from)
+      const { entries, foreign } = changes
+      const saved = index.save({ entries, states, foreign: [...foreign], progress, isBulk }, from)
       if (saved) this.#remember(changes, states)
       else this.#forget()
       this.#isHeldToSchema = false

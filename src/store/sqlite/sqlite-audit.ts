@@ -34,6 +34,7 @@ import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { openForReading, openForSnapshots, type ReadFile, type SnapshotFile } from './read-file.ts'
 import { RowSeal } from './row-seal.ts'
+import { WordMerges } from './word-merges.ts'
 
 /** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
@@ -70,6 +71,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly #names: NamesWithPart
   readonly #save
   readonly #sums: SpendSums
+  readonly #words: WordMerges
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
@@ -78,8 +80,10 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     this.#statements = prepareStatements(db)
     this.#names = new NamesWithPart(db, (tenant) => this.size(tenant))
     this.#sums = new SpendSums(db)
+    this.#words = new WordMerges(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
+      this.#words.mergeLater(batch.isBulk === true)
       this.#addAll(batch.entries)
       for (const [stream, state] of batch.states) this.#saveState(stream, state)
       for (const stream of batch.foreign) {
@@ -142,7 +146,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   }
 
   save(batch: AuditBatch, from: Position | undefined): boolean {
-    const save = (): boolean => this.#save.immediate(batch, from)
+    const save = (): boolean => this.#words.within(() => this.#save.immediate(batch, from))
     return this.seal === undefined ? save() : this.seal.writing(save)
   }
 
