@@ -1,4 +1,4 @@
-/** @module `countersign runs list|show|reservations|forks|diff|rollback`. */
+/** @module `countersign runs list|show|reservations|forks|waits|approvals|diff|rollback`. */
 import { contextDiff } from '../../projections/context-diff.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { type Api, asOfSize, openApi, pastOf } from './api.ts'
@@ -65,15 +65,37 @@ export async function listReservations(inputs: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-export async function listForks(inputs: Arguments): Promise<number> {
-  const path = `${runPath(inputs)}/forks`
+const FORK_COLUMNS = ['forkId', 'status', 'agent', 'join', 'step', 'startedRevision', 'joinRevision', 'branches']
+const WAIT_COLUMNS = ['waitId', 'status', 'name', 'until', 'due', 'startedAt', 'payload']
+const APPROVAL_COLUMNS = ['approvalId', 'status', 'tool', 'args', 'requestedAt', 'expiresAt', 'grants', 'denial']
+
+export const listWaits = (inputs: Arguments): Promise<number> =>
+  listOf(inputs, { name: 'waits', columns: WAIT_COLUMNS, past: byClock(inputs) })
+
+export const listRunApprovals = (inputs: Arguments): Promise<number> =>
+  listOf(inputs, { name: 'approvals', columns: APPROVAL_COLUMNS, past: byClock(inputs) })
+
+/** What is over by a time is so by the time of the moment: the application judges it, over the store itself as well. */
+const byClock = (inputs: Arguments): ReturnType<typeof pastOf> => ({
+  opened: {},
+  params: { asOf: asOfSize(inputs) },
+})
+
+export const listForks = (inputs: Arguments): Promise<number> =>
+  listOf(inputs, { name: 'forks', columns: FORK_COLUMNS, past: pastOf(inputs) })
+
+interface ListOfRun {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly past: ReturnType<typeof pastOf>
+}
+
+/** One of a run's lists, now or as it was. */
+async function listOf(inputs: Arguments, { name, columns, past }: ListOfRun): Promise<number> {
+  const path = `${runPath(inputs)}/${name}`
   const limit = limitOf(inputs)
-  const { opened, params } = pastOf(inputs)
-  await using api = await openApi(inputs, opened)
-  await printRows(api.items(path, params, limit), {
-    columns: ['forkId', 'status', 'agent', 'join', 'step', 'startedRevision', 'joinRevision', 'branches'],
-    json: inputs.has('json'),
-  })
+  await using api = await openApi(inputs, past.opened)
+  await printRows(api.items(path, past.params, limit), { columns, json: inputs.has('json') })
   return EXIT.ok
 }
 
