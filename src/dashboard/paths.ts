@@ -42,8 +42,8 @@ export const refusalPath = (run: RunPlace, revision: number): string => ofRun(ru
 export const diffPath = (run: RunPlace, from: number, to: number): string => ofRun(run, '/diff', { from, to })
 export const resolvePath = (run: string, callId: string): string =>
   `${runPath(run)}/calls/${encodeURIComponent(callId)}/resolve`
-export const approvalPath = (run: string, approval: string): string =>
-  `${runPath(run)}/approvals/${encodeURIComponent(approval)}`
+export const approvalPath = (run: RunPlace, approval: string): string =>
+  ofRun(run, `/approvals/${encodeURIComponent(approval)}`)
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`
 export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
 export const asset = (name: string): string => `${ROOT}/assets/${name}`

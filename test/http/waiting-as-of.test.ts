@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
+import { signedIn } from '../support/ui-client.ts'
 
 const test = suite('http: what runs waited for, as of a moment')
 
@@ -77,6 +78,25 @@ test('an approval and a wait are over by the time of the moment, not by the cloc
   assert.equal(await stood(after), ['expired', 'waiting', true])
   const early = await edge.get(`/v1/runs/trip/approvals/${approvalId}?asOf=1`, asked)
   assert.is(((await early.json()) as JsonObject).code, 'approval-not-found')
+})
+
+test('the page of an approval goes to a moment: it says so, shows how it stood, and decides nothing (HTTP-28)', async () => {
+  await using edge = await testEdge({ audit: true })
+  const scopes = ['runs:read', 'approvals:write', 'audit:read']
+  await edge.started('trip')
+  const approvalId = await approvalIn(edge, 'trip')
+  const asked = await logSize(edge)
+  const bob = await signedIn(edge, { subject: 'bob', scopes })
+  const path = `/ui/runs/trip/approvals/${approvalId}`
+  await bob.html(path)
+  assert.is((await bob.post(path, { argsDigest: jsonDigest(ARGS), decision: 'grant' })).status, 303)
+  const run = await bob.html(`/ui/runs/trip?asOf=${asked}`)
+  assert.ok(run.includes(`href="${path}?asOf=${asked}"`), 'the run of then leads to the approval of then')
+  const then = await bob.html(`${path}?asOf=${asked}`)
+  assert.match(then, /This is the past/)
+  assert.match(then, /badge-pending/)
+  assert.not.match(then, /Approved by|name="decision"/)
+  assert.match(await bob.html(path), /Approved by[\s\S]*name="decision" value="withdraw"/)
 })
 
 test.run()

@@ -10,8 +10,10 @@ import { type Approval, approvalOf } from '../approval-row.ts'
 import { diffContexts } from '../diff/context-diff.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { count } from '../format.ts'
+import { type Moment, MomentQuery, momentOf } from '../moment.ts'
 import { orRefused, pageRoute, Refused, type View } from '../page.ts'
 import { ApprovalFacts, ApprovalList, DecisionForm, WithdrawForm } from '../parts/approval.tsx'
+import { AsItWas } from '../parts/as-it-was.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Badge, Data } from '../parts/data.tsx'
 import { JsonView } from '../parts/json-view.tsx'
@@ -47,33 +49,39 @@ export const approvalQueue = pageRoute({
 export const approvalPage = pageRoute({
   path: '/runs/:run/approvals/:approval',
   access: READ_APPROVALS,
-  query: z.object({}),
+  query: MomentQuery,
   handle: async (view) => {
     const { deps, caller, run } = view
-    const approval = approvalOf(orRefused(await deps.ledger.approval(caller, run, approvalIn(view))))
-    const around = mayOpen(READ_RUNS, caller, run) ? await aroundIt(view) : undefined
-    const decides = approval.status === 'pending' && mayOpen(DECIDE_APPROVALS, caller, run)
-    const withdraws = isGranted(approval) && mayOpen(DECIDE_APPROVALS, caller, run)
+    const approvalId = approvalIn(view)
+    const moment = await momentOf(view)
+    const approval = approvalOf(orRefused(await deps.ledger.approval(caller, run, approvalId, moment)))
+    const around = mayOpen(READ_RUNS, caller, run) ? await aroundIt(view, moment) : undefined
+    const mayDecide = moment === undefined && mayOpen(DECIDE_APPROVALS, caller, run)
+    const decides = mayDecide && approval.status === 'pending'
+    const withdraws = mayDecide && isGranted(approval)
     return {
       title: `Approval of ${approval.tool}`,
       nav: 'approvals',
       body: (
         <>
-          <Crumbs run={run} here="Approval" />
+          <AsItWas run={run} moment={moment} now={approvalPath(run, approvalId)} />
+          <Crumbs run={{ runId: run, asOf: moment?.asOf }} here="Approval" />
           <div class="page-head">
             <h1>
               <Data text={approval.tool} />{' '}
               <Badge kind={approval.status === 'denied' ? 'bad' : approval.status} text={approval.status} />
             </h1>
           </div>
-          <ApprovalFacts approval={approval} />
-          <section class="card" aria-labelledby="arguments-title">
-            <h2 id="arguments-title">Arguments</h2>
-            <Arguments approval={approval} />
-          </section>
-          {decides && <DecisionForm approval={approval} csrf={view.session.csrf} />}
-          {withdraws && <WithdrawForm approval={approval} csrf={view.session.csrf} />}
-          {around !== undefined && <Around {...around} />}
+          <div class="stack">
+            <ApprovalFacts approval={approval} />
+            <section class="card" aria-labelledby="arguments-title">
+              <h2 id="arguments-title">Arguments</h2>
+              <Arguments approval={approval} />
+            </section>
+            {decides && <DecisionForm approval={approval} csrf={view.session.csrf} />}
+            {withdraws && <WithdrawForm approval={approval} csrf={view.session.csrf} />}
+            {around !== undefined && <Around {...around} />}
+          </div>
         </>
       ),
     }
@@ -130,12 +138,13 @@ interface AroundIt {
   readonly after: JsonObject
 }
 
-/** What the run has established when it asks, and what its last step changed. */
-async function aroundIt({ deps, caller, run }: View): Promise<AroundIt> {
-  const now = orRefused(await deps.ledger.context(caller, run, {}))
-  const step = Number(now.step)
-  const before = step === 0 ? now : orRefused(await deps.ledger.context(caller, run, { step: step - 1 }))
-  return { run: runOf(orRefused(await deps.ledger.run(caller, run))), before, after: now }
+/** What the run has established, or had, and what its last step changed. */
+async function aroundIt({ deps, caller, run }: View, moment: Moment | undefined): Promise<AroundIt> {
+  const at = moment === undefined ? {} : { revision: moment.revision }
+  const after = orRefused(await deps.ledger.context(caller, run, at))
+  const step = Number(after.step)
+  const before = step === 0 ? after : orRefused(await deps.ledger.context(caller, run, { step: step - 1 }))
+  return { run: runOf(orRefused(await deps.ledger.run(caller, run, moment))), before, after }
 }
 
 function Around({ run, before, after }: AroundIt) {

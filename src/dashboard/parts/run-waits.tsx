@@ -11,7 +11,7 @@ export function Waits({ run }: { readonly run: Run }) {
     <div class="notice">
       {waiting.length > 0 && (
         <>
-          <h2>The run waits for {plural(waiting.length, 'thing')}</h2>
+          <h2>The run is waiting: {plural(waiting.length, 'open wait')}</h2>
           <ul>
             {waiting.map((wait) => (
               <li>
@@ -31,7 +31,10 @@ export function Waits({ run }: { readonly run: Run }) {
       )}
       {heldSignals.length > 0 && (
         <>
-          <h2>{plural(heldSignals.length, 'signal')} came that no wait was there for</h2>
+          <h2>
+            {plural(heldSignals.length, 'signal')} held: no wait has taken {heldSignals.length === 1 ? 'it' : 'them'}{' '}
+            yet
+          </h2>
           <ul>
             {heldSignals.map(({ name, receivedAt }) => (
               <li>
@@ -50,16 +53,9 @@ export function Waits({ run }: { readonly run: Run }) {
 
 function What({ run, wait }: { readonly run: Run; readonly wait: Run['waiting'][number] }) {
   const { approvalId, tool = '', name = '' } = wait
-  if (approvalId !== undefined && run.asOf !== undefined) {
-    return (
-      <span class="strong">
-        the approval of <Data text={tool} />
-      </span>
-    )
-  }
   if (approvalId !== undefined) {
     return (
-      <a class="strong" href={approvalPath(run.runId, approvalId)}>
+      <a class="strong" href={approvalPath(run, approvalId)}>
         the approval of <Data text={tool} />
       </a>
     )
