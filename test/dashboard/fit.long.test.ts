@@ -137,4 +137,25 @@ claim('on paper nothing is cut: no box of a printed page hides or scrolls what i
   })
 })
 
+claim('on paper each lane of a picture is named where it is drawn', async () => {
+  await withPage(async (page, url) => {
+    await page.setViewportSize({ width: 718, height: 1_000 })
+    await page.emulateMedia({ media: 'print' })
+    for (const run of [RUN, '/ui/runs/claim-2291']) {
+      await page.goto(url + run)
+      const lanes = await page.evaluate(() => {
+        const boxes = (selector: string) =>
+          [...document.querySelectorAll(selector)].map((each) => each.getBoundingClientRect())
+        const names = boxes('.lanes-on-paper .clipped-lane, .lanes-on-paper .clipped-lane-muted')
+        return boxes('rect.lane').map(({ top, bottom, left }, at) => {
+          const name = names[at]
+          return name !== undefined && name.top >= top && name.top < bottom && name.left >= 0 && name.right <= left + 1
+        })
+      })
+      assert.ok(lanes.length > 1 && lanes.every((isNamed) => isNamed), `${run}: ${lanes}`)
+      assert.is(await page.locator('.lane-labels').isVisible(), false)
+    }
+  })
+})
+
 test.run()

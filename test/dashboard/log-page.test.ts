@@ -38,6 +38,14 @@ test('a checkpoint that was kept is pasted, and the page says that the log still
   assert.is((await reader.post('/ui/log/check', { note })).status, 403)
 })
 
+test('the roots of checkpoints on record read as in the signed text, so that one can be held against the other', async () => {
+  await using open = await withLog()
+  const html = await (await signedIn(open.edge)).html('/ui/log')
+  const [, , root = ''] = open.note.split('\n')
+  const table = html.slice(html.indexOf('Checkpoints on record'))
+  assert.ok(root.length === 44 && table.includes(`<code>${root}</code>`), root)
+})
+
 test('a log that was cut or rewritten since is told by a checkpoint that was kept, and a log that is gone too', async () => {
   await using open = await withLog()
   const { edge, logs, note } = open

@@ -99,7 +99,7 @@ test('a run that waits is on the overview, and a tenant without a run is told ho
   ok(await run.do({ kind: 'wait', body: { name: 'passport-scanned' } }))
   const html = await olga.html('/ui/overview')
   assert.not.match(html, /No runs yet/)
-  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /href="\/ui\/runs\/order".*waits for 1 thing/s)
+  assert.match(card(html, 'What is in doubt, overdue or waiting?'), /href="\/ui\/runs\/order".*waiting: 1 open wait/s)
 })
 
 test.run()

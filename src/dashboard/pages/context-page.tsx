@@ -67,7 +67,7 @@ function ContextBody({ run: runId, moment, found, current }: ContextProps) {
         <Fact label="Handed over by">
           {agent === '' ? <span class="muted">nobody yet</span> : <Data text={agent} />}
         </Fact>
-        <Fact label="Event">
+        <Fact label="As of event">
           <a href={eventPath(run, Number(found.revision))}>{Number(found.revision)}</a>
         </Fact>
         <Fact label="Digest">

@@ -167,6 +167,9 @@ function LogBody({ state, note, verifierKey, points, stamps, integrity, children
 
 const ROWS = 12
 
+/** As the text of a checkpoint has it, so that one can be held against the other. */
+const rootAsSigned = (digest: string): string => toBase64(Buffer.from(digest.slice('sha256:'.length), 'hex'))
+
 function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
   return (
     <section class="card" aria-labelledby="checkpoints-title">
@@ -195,7 +198,7 @@ function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
                     {count(size)}
                   </td>
                   <td data-label="Root">
-                    <code>{root.slice('sha256:'.length, 'sha256:'.length + 16)}</code>
+                    <code>{rootAsSigned(root)}</code>
                   </td>
                 </tr>
               ))}

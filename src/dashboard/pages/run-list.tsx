@@ -195,7 +195,7 @@ function RunRow({ row, asOf }: { readonly row: Row; readonly asOf: string | unde
       </th>
       <td data-label="Status">
         <StatusBadge {...row} />
-        {row.waiting > 0 && <span class="muted sub">waits for {plural(row.waiting, 'thing')}</span>}
+        {row.waiting > 0 && <span class="muted sub">{plural(row.waiting, 'open wait')}</span>}
       </td>
       <td data-label="Refused">
         {row.notCounted && <NotCounted />}

@@ -126,7 +126,7 @@ function RunBody({ view, run, moment, last, story, window, rows, place }: BodyPr
           </div>
           <EventTable run={run} rows={rows} />
           <div class="section-foot">
-            <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
+            <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} label="Events shown, below the table" />
           </div>
         </section>
       </div>

@@ -28,21 +28,21 @@ export const servicePage = pageRoute({
             <h1>What was done to the ledger</h1>
           </div>
           <p class="muted">
-            Out of the ledger's own record, newest first. A start without an end ended otherwise. Older ones:{' '}
-            <code>countersign audit service</code>, <code>countersign audit tokens</code>.
+            From the ledger's own record, newest first. A start that no end follows was cut short: the process crashed
+            or was killed. Older entries: <code>countersign audit service</code>, <code>countersign audit tokens</code>.
           </p>
           <ServiceTable
-            heads={['Time', 'What', 'Said']}
+            heads={['Time', 'What', 'Details']}
             title="Starts, ends, settings, keys"
             items={history.items}
-            cells={({ type, ...item }) => [labelOf(textOf(type)), saidOf(item)]}
+            cells={({ type, ...item }) => [labelOf(textOf(type)), detailsOf(item)]}
             none="Nothing is on record yet."
           />
           <ServiceTable
-            heads={['Time', 'For', 'Good for']}
+            heads={['Time', 'Subject', 'Details']}
             title="Tokens for this tenant"
             items={tokens.items}
-            cells={({ subject, type: _, forTenant: __, ...item }) => [textOf(subject), saidOf(item)]}
+            cells={({ subject, type: _, forTenant: __, ...item }) => [textOf(subject), detailsOf(item)]}
             none="No token of this tenant was issued by countersign token."
           />
         </>
@@ -77,7 +77,7 @@ function ServiceTable({ title, heads, items, cells, none }: TableProps) {
             </thead>
             <tbody>
               {items.map(({ time, event: _, seal, ...item }) => {
-                const [what, said] = cells(item)
+                const [what, details] = cells(item)
                 return (
                   <tr>
                     <td>
@@ -88,7 +88,7 @@ function ServiceTable({ title, heads, items, cells, none }: TableProps) {
                       {seal === 'invalid' && <Badge kind="bad" text="seal broken" />}
                     </th>
                     <td>
-                      <Data text={said} />
+                      <Data text={details} />
                     </td>
                   </tr>
                 )
@@ -109,7 +109,7 @@ function textOf(value: Json | undefined): string {
 }
 
 /** Members in words, without the settings, which a start has in full under the API. */
-function saidOf({ settings: _, ...item }: JsonObject): string {
+function detailsOf({ settings: _, ...item }: JsonObject): string {
   return Object.entries(item)
     .map(([name, value]) => `${WORDS[name] ?? name} ${textOf(value)}`)
     .join(' · ')

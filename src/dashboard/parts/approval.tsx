@@ -16,12 +16,15 @@ export function ApprovalList({ approvals, more }: { readonly approvals: readonly
       <div class="page-head">
         <div>
           <h1>Approvals</h1>
-          <p class="muted">Calls that wait for somebody's yes: nothing of them has run.</p>
+          <p class="muted">Calls that wait for somebody to approve them: none of them has run.</p>
         </div>
       </div>
       {approvals.length === 0 ? (
         <div class="empty">
           <p class="empty-title">Nothing waits</p>
+          <p>
+            A call waits here where the policy of its run says so (<code>approve</code>), or the claim itself.
+          </p>
         </div>
       ) : (
         <ApprovalTable approvals={approvals} />
@@ -38,7 +41,7 @@ function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] 
         <caption class="visually-hidden">Approvals that can be decided</caption>
         <thead>
           <tr>
-            {['Call', 'Arguments', 'Run', 'Asked by', 'Why', 'Until'].map((title) => (
+            {['Call', 'Arguments', 'Run', 'Requested by', 'Why', 'Until'].map((title) => (
               <th scope="col">{title}</th>
             ))}
           </tr>
@@ -61,8 +64,8 @@ function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] 
                   <Data text={approval.runId} />
                 </a>
               </td>
-              <td data-label="Asked by">
-                <Asker approval={approval} />
+              <td data-label="Requested by">
+                <Requester approval={approval} />
               </td>
               <td data-label="Why">
                 <Data text={approval.needs.map(({ reason }) => reason).join('; ')} />
@@ -78,7 +81,7 @@ function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] 
   )
 }
 
-function Asker({ approval: { requestedBy, agent } }: { readonly approval: Approval }) {
+function Requester({ approval: { requestedBy, agent } }: { readonly approval: Approval }) {
   const { actor, principal } = requestedBy
   return (
     <>
@@ -98,10 +101,10 @@ export function ApprovalFacts({ approval }: { readonly approval: Approval }) {
   return (
     <>
       <dl class="facts">
-        <Fact label="Asked by">
-          <Asker approval={approval} />
+        <Fact label="Requested by">
+          <Requester approval={approval} />
         </Fact>
-        <Fact label="Asked">
+        <Fact label="Requested">
           <Time time={requestedAt} />
         </Fact>
         <Fact label="Until">
@@ -111,11 +114,11 @@ export function ApprovalFacts({ approval }: { readonly approval: Approval }) {
           <code>{argsDigest}</code>
         </Fact>
         <Fact label="If denied">
-          {onDenied === 'rollback' ? 'the run is rolled back' : 'the run is told, and goes on'}
+          {onDenied === 'rollback' ? 'the run is rolled back' : 'the call fails, and the run goes on'}
         </Fact>
       </dl>
       <section class="card" aria-labelledby="needs-title">
-        <h2 id="needs-title">Who has to say yes</h2>
+        <h2 id="needs-title">Who has to approve</h2>
         <ul>
           {needs.map(({ reason, quorum, roles = [], source }) => (
             <li>

@@ -55,8 +55,8 @@ export function MomentForm({ run, asOf }: { readonly run: string; readonly asOf:
         maxlength={64}
         autocomplete="off"
         spellcheck={false}
-        title="A time (2026-01-31 12:00, yesterday, 24h ago as 24h), a number of events of the log, or an event of this run: event-12"
-        placeholder="2026-01-31 12:00, 250 or event-12"
+        title="A time (2026-01-31 12:00, yesterday, or 24h for 24 hours ago), a number of events of the log, or an event of this run: event-12"
+        placeholder="time, log size or event-12"
         required
       />
       <button type="submit">Go there</button>

@@ -8,20 +8,22 @@ export interface PagerProps {
   readonly window: { readonly from: number; readonly to: number }
   readonly scale: 'steps' | 'time'
   readonly size: number
+  /** Names this one: the page has one above its events and one below. */
+  readonly label?: string
 }
 
-export function Pager({ run, window: { from, to }, scale, size }: PagerProps) {
+export function Pager({ run, window: { from, to }, scale, size, label = 'Events shown' }: PagerProps) {
   const at = (start: number): string => runPath(run, { from: start, scale: scale === 'steps' ? undefined : scale })
   const other = scale === 'steps' ? 'time' : undefined
   return (
-    <nav class="pager" aria-label="Events shown">
+    <nav class="pager" aria-label={label}>
       {from > 0 && (
         <a href={at(Math.max(0, from - size))} rel="prev">
           Earlier
         </a>
       )}
       <span class="muted">
-        Events {count(from)} to {count(to)} of {count(run.revision + 1)}
+        {from === to ? `Event ${count(from)}` : `Events ${count(from)} to ${count(to)}`} of {count(run.revision + 1)}
       </span>
       {to < run.revision && (
         <a href={at(to + 1)} rel="next">

@@ -78,7 +78,7 @@ export function UnsettledCard({ inDoubt, overdue, waiting }: Pick<Overview, 'inD
       <PartList
         part={waiting}
         none="No run waits for a decision, a signal or a time."
-        row={(row) => <RunLine row={row} text={`waits for ${plural(row.waiting, 'thing')}`} />}
+        row={(row) => <RunLine row={row} text={`waiting: ${plural(row.waiting, 'open wait')}`} />}
       />
       <p>
         <a href={withQuery(RUNS, { waiting: 'true' })}>All runs that wait</a>

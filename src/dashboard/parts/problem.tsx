@@ -13,6 +13,15 @@ export interface ProblemProps {
   readonly children?: Child
 }
 
+/** The API's details begin in lower case; here one stands by itself. What begins with a name, such as `since:`, stays as it is. */
+const sentence = (text: string): string =>
+  text.replace(/^[a-z]+(?= )/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
+
+/** What stands between backticks, as the API writes commands and paths. */
+function WithCode({ text }: { readonly text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>
+}
+
 export function Problem({ status, title, detail, remedy, leadsOn = true, children }: ProblemProps) {
   return (
     <section class="problem">
@@ -21,9 +30,13 @@ export function Problem({ status, title, detail, remedy, leadsOn = true, childre
       </p>
       <h1>{title}</h1>
       <p>
-        <Data text={detail} />
+        <Data text={sentence(detail)} />
       </p>
-      {remedy !== undefined && <p class="muted">{remedy}</p>}
+      {remedy !== undefined && (
+        <p class="muted">
+          <WithCode text={remedy} />
+        </p>
+      )}
       {children}
       {leadsOn && (
         <p>

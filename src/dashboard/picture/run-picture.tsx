@@ -38,6 +38,9 @@ export function RunPicture({ run, picture, currency }: PictureProps) {
           aria-label="Handoffs, calls, rewinds and spending, left to right"
         >
           <Definitions />
+          <g class="lanes-on-paper" transform={`translate(${-LABELS_PX} 0)`} aria-hidden="true">
+            <LaneTexts picture={picture} currency={currency} />
+          </g>
           {lanes.map((lane, index) => (
             <rect
               class={`lane ${index % 2 === 0 ? 'lane-even' : 'lane-odd'}`}
@@ -80,7 +83,7 @@ export function RunPicture({ run, picture, currency }: PictureProps) {
 
 /** Beside the part that scrolls, so that a lane always says whose it is. */
 function LaneLabels({ picture, currency }: Pick<PictureProps, 'picture' | 'currency'>) {
-  const { lanes, height, budget } = picture
+  const { height } = picture
   return (
     <svg
       class="lane-labels"
@@ -89,6 +92,14 @@ function LaneLabels({ picture, currency }: Pick<PictureProps, 'picture' | 'curre
       viewBox={`0 0 ${LABELS_PX} ${height}`}
       aria-hidden="true"
     >
+      <LaneTexts picture={picture} currency={currency} />
+    </svg>
+  )
+}
+
+function LaneTexts({ picture: { lanes, budget }, currency }: Pick<PictureProps, 'picture' | 'currency'>) {
+  return (
+    <>
       {lanes.map((lane: Lane) => (
         <g>
           <line class="lane-edge" x1={0} y1={lane.y} x2={LABELS_PX} y2={lane.y} />
@@ -100,18 +111,19 @@ function LaneLabels({ picture, currency }: Pick<PictureProps, 'picture' | 'curre
         </g>
       ))}
       {budget !== undefined && <BudgetLabels strip={budget} currency={currency} />}
-    </svg>
+    </>
   )
 }
 
 function BudgetLabels({ strip, currency }: { readonly strip: BudgetStrip; readonly currency: string | undefined }) {
   const { y, spent, held, cap, overshot } = strip
-  const said = (amount: string) => (strip.unit === 'cost' ? money(amount, currency) : `${count(Number(amount))} tokens`)
+  const shown = (amount: string) =>
+    strip.unit === 'cost' ? money(amount, currency) : `${count(Number(amount))} tokens`
   return (
     <g>
-      <LaneText y={y} text={`spent ${said(spent)}`} muted />
-      <LaneText y={y + 18} text={`reserved ${said(held)}`} muted />
-      <LaneText y={y + 36} text={cap === undefined ? 'no cap' : `cap ${said(cap)}`} muted />
+      <LaneText y={y} text={`spent ${shown(spent)}`} muted />
+      <LaneText y={y + 18} text={`reserved ${shown(held)}`} muted />
+      <LaneText y={y + 36} text={cap === undefined ? 'no cap' : `cap ${shown(cap)}`} muted />
       {overshot && <LaneText y={y + 54} text="overshot" kind="lane-bad" />}
     </g>
   )
