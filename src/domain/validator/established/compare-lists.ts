@@ -4,6 +4,9 @@ import type { Paced } from '../../paced.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
 import { matchObjects, type ObjectMatch } from '../lists/match-objects.ts'
 import { matchScalars, type ScalarMatch } from '../lists/match-scalars.ts'
+import type { PlaceKind } from '../meaning/place-kind.ts'
+import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
+import { type Signatures, signatureOf } from '../meaning/signature.ts'
 import { rulesBelow } from './place-rules.ts'
 import { changed, type Here, removed, type Walk } from './walk.ts'
 
@@ -53,10 +56,10 @@ function* counterparts(
   return [yield* matchScalars({ before, after, kind, known, declared: repeats }), objects]
 }
 
-/** Scalars in their order need no counterparts; answers whether that settles it. */
+/** Scalars and lists in their order need no counterparts; answers whether that settles it. */
 function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<boolean> {
-  if (before.some((member) => isJsonObject(member) || Array.isArray(member))) return false
-  if (keepsOrder(before, after, here.kind)) {
+  if (before.some(isJsonObject)) return false
+  if (keepsOrder(before, after, (a, b) => isSameMember(a, b, here.kind, walk.known))) {
     for (let place = before.length; place < after.length; place++) gainedAt(walk, after, place)
     return true
   }
@@ -71,6 +74,15 @@ function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Pace
     rules: here.rules,
   })
   return true
+}
+
+function isSameMember(a: Json, b: Json, kind: PlaceKind, known: Signatures): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return signatureOf(a, kind, known) === signatureOf(b, kind, known)
+  return isScalar(a) && isScalar(b) && isSameScalar(a, b, kind)
+}
+
+function isScalar(value: Json): value is Scalar {
+  return typeof value !== 'object' || value === null
 }
 
 /** Scalars without a counterpart: changed where another one stands in their place, else gone. Answers the gained places left. */

@@ -7,11 +7,13 @@ const NOISE = 1e-9
 
 const PLAIN = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?$/
 const COMMA_GROUPS = /^[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/
+/** As in India: thousands, and groups of two above them. */
+const LAKH_GROUPS = /^[-+]?[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?$/
 const OTHER_GROUPS = /^[-+]?[1-9]\d{0,2}(?:[ ']\d{3})+(?:[.,]\d+)?$/
 const DOT_GROUPS = /^[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})$/
 const DECIMAL_COMMA = /^[-+]?(?:0|[1-9]\d*),\d{1,2}$/
 
-/** `1,200.50`, `1 200,5`, `1.200,50`, `12,5`. Leading zeros make a code, no number. Takes a text that `plainText` made. */
+/** `1,200.50`, `12,34,567`, `1 200,5`, `1.200,50`, `12,5`. Leading zeros make a code, no number. Takes a text that `plainText` made. */
 export function readNumber(text: string): number | undefined {
   if (text.length > TEXT_MAX_CHARS) return undefined
   const plain = plainForm(text)
@@ -21,7 +23,7 @@ export function readNumber(text: string): number | undefined {
 
 function plainForm(text: string): string | undefined {
   if (PLAIN.test(text)) return text
-  if (COMMA_GROUPS.test(text)) return text.replaceAll(',', '')
+  if (COMMA_GROUPS.test(text) || LAKH_GROUPS.test(text)) return text.replaceAll(',', '')
   if (OTHER_GROUPS.test(text)) return text.replace(/[ ']/g, '').replace(',', '.')
   if (DOT_GROUPS.test(text)) return text.replaceAll('.', '').replace(',', '.')
   return DECIMAL_COMMA.test(text) ? text.replace(',', '.') : undefined

@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Pauses } from '../../paced.ts'
+import { isOrdered } from '../lists/list-order.ts'
 import { type PlaceKind, placeKind } from './place-kind.ts'
 import { type Scalar, scalarText } from './scalars.ts'
 
@@ -52,10 +53,14 @@ export function objectSignature(
   return sum
 }
 
-/** In any order. */
+/** In any order, but for lists whose order says something: `[2, 1]` is no `[1, 2]`. */
 function listSignature(list: readonly Json[], kind: PlaceKind, known: Signatures): number {
-  let sum = 19
-  for (const member of list) sum = add(sum, mix(23, signatureOf(member, kind, known)))
+  const order = isOrdered(list, kind)
+  let sum = order ? 29 : 19
+  for (const member of list) {
+    const signature = signatureOf(member, kind, known)
+    sum = order ? mix(sum, signature) : add(sum, mix(23, signature))
+  }
   return sum
 }
 

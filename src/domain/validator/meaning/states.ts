@@ -45,6 +45,7 @@ for (const [rank, groups] of [INITIAL, RUNNING, DECIDED, ENDED, CLOSED, UNDONE].
 /** Words that say nothing but "not yet", under whatever key they stand. */
 const NOT_YET =
   /^(?:pending|queued|todo|to do|not started|in progress|under review|processing|awaiting(?: .*)?|tb[acd]|to be \w+)$/
+const NEGATED = /^(?:not |no longer |never |non ?|un|in|dis)(\S.*)$/
 const PLACEHOLDER = /^(?:tb[acd]|to be \w+)$/
 
 const STATE_KEYS: ReadonlySet<string> = new Set(['status', 'state', 'stage', 'phase'])
@@ -62,7 +63,7 @@ export function mayFollow(before: string, after: string, isState: boolean): bool
   if (!isState && PLACEHOLDER.test(from)) return to !== ''
   const [was, is] = [stateOf(from), stateOf(to)]
   if (was === undefined) return isState && to !== '' && (is === undefined || is.rank > 0 || to === 'open')
-  if (is === undefined) return isState && to !== '' && was.rank < FINAL_RANK
+  if (is === undefined) return isState && to !== '' && was.rank < FINAL_RANK && !(isDecision(was) && takesBack(to))
   if (was.group === is.group) return true
   if (isDecision(was) && isNegative(is)) return false
   return was.rank < is.rank || (was.rank === is.rank && was.rank < FINAL_RANK)
@@ -94,6 +95,13 @@ function stateOf(text: string): StateWord | undefined {
 /** What was decided is not decided the other way by moving on. */
 function isDecision({ rank }: StateWord): boolean {
   return rank === 2
+}
+
+/** `not approved`, `unconfirmed`, `no longer valid`: a decision with its opposite said. */
+function takesBack(text: string): boolean {
+  const word = NEGATED.exec(text)?.[1]
+  const said = word === undefined ? undefined : stateOf(word)
+  return said !== undefined && isDecision(said)
 }
 
 function isNegative({ group }: StateWord): boolean {
