@@ -111,7 +111,8 @@ async function* eventPortions(
   file.add(writer.head)
   for await (const page of pages) {
     for (const event of page) {
-      file.add(writer.event(event))
+      if (writer.write === undefined) file.add(writer.event(event))
+      else writer.write(event, file)
       events += 1
       if (file.waiting > portionBytes) yield portion()
     }

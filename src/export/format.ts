@@ -17,12 +17,21 @@ export interface ExportScope {
   readonly leafIndex: (eventId: string) => number | undefined
 }
 
+/** Where a file is gathered. */
+export interface FileText {
+  add(text: string): void
+  /** A well-formed text as it stands within a string of JSON, without the quotes around it. */
+  addEscaped(text: string): void
+}
+
 /** One export under way. The texts, joined, are the file; the same events make the same bytes. */
 export interface FormatWriter {
   /** Before the first event. */
   readonly head: string
   /** May be empty: some formats wait for later events. */
   readonly event: (event: LedgerEvent) => string
+  /** Writes the same where the file is gathered, for formats in which that takes less time. */
+  readonly write?: (event: LedgerEvent, file: FileText) => void
   /** Of formats that wait: takes an event from before a part, of which nothing is written. */
   readonly before?: (event: LedgerEvent) => void
   /** What was waited for and has not come. Empty in a part: it comes with the part in which it ends. */

@@ -9,7 +9,6 @@ import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportScope, textOf } from './format.ts'
-import { recordText } from './jsonl.ts'
 import { membersOf } from './members-of.ts'
 import { responseOf, statusDetailOf, unmappedOf } from './ocsf-outcome.ts'
 import { runOf } from './run-of.ts'
@@ -52,8 +51,13 @@ export function classOf(activityId: number) {
 
 type Quote = (text: string) => string
 
-/** With its line feed. */
-export function activityLines({ ledgerId }: ExportScope): (event: LedgerEvent) => string {
+/** The line of an event, around the record as it was signed: what stands before `raw_data`, and what stands behind it, its line feed included. */
+export interface ActivityText {
+  readonly before: string
+  readonly after: string
+}
+
+export function activityTexts({ ledgerId }: ExportScope): (event: LedgerEvent) => ActivityText {
   const ofType = writtenOnce(typeTexts)
   const ofActor = writtenOnce((actor) => ({ actor: actorText(actor), endpoint: endpointText(actor) }))
   const ofStream = writtenOnce(streamTexts)
@@ -73,7 +77,7 @@ export function activityLines({ ledgerId }: ExportScope): (event: LedgerEvent) =
     const by = ofActor(header.actor)
     const stream = ofStream(header.stream)
     const place = placeOf(stream, header.revision)
-    return (
+    const before =
       `${type.start}${ratingText(said)},"time":${time},"timezone_offset":0` +
       `,"actor":${principal === undefined ? by.actor : actingText(header.actor, principal)}${type.message}` +
       `${statusText(header, data)}${type.api}${quoted(header.request?.id ?? header.id)}}${member('response', responseOf(data))}}` +
@@ -82,9 +86,8 @@ export function activityLines({ ledgerId }: ExportScope): (event: LedgerEvent) =
       `${ofTenant(header.tenant)},"logged_time":${time}${correlationText(header, quoted)}}` +
       `${aiTexts(data, stream, ofAgent)}${traceText(traceparent)}` +
       `,"attestation_list":[{"uid":${place}${authority}${stream.name}${previousText(header, stream, quoted)}` +
-      `,"fingerprint":${fingerprintText(event.digest, inQuotes)}${SIGNATURES}${time}}]}]` +
-      `,"raw_data":${JSON.stringify(recordText(event.texts))}${member('unmapped', unmappedOf(data, said?.verdict ?? null))}}\n`
-    )
+      `,"fingerprint":${fingerprintText(event.digest, inQuotes)}${SIGNATURES}${time}}]}]`
+    return { before, after: `${member('unmapped', unmappedOf(data, said?.verdict ?? null))}}\n` }
   }
 }
 

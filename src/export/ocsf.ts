@@ -4,21 +4,38 @@
  */
 import { trailerInOrder } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { ExportFormat, ExportTrailer } from './format.ts'
-import { ACTIVITY, activityLines, classOf, PRODUCT, PROFILES, SERVICE, SEVERITY, STATUS, VERSION } from './ocsf-line.ts'
+import { recordText } from './jsonl.ts'
+import { ACTIVITY, activityTexts, classOf, PRODUCT, PROFILES, SERVICE, SEVERITY, STATUS, VERSION } from './ocsf-line.ts'
 import { trailerId } from './signed-trailer.ts'
 
 export const ocsf: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'ocsf.jsonl',
   open: (scope) => {
-    const lineOf = activityLines(scope)
+    const textsOf = activityTexts(scope)
     let last: string | undefined
+    const line = (event: LedgerEvent): string => {
+      const { before, after } = textsOf(event)
+      return `${before},"raw_data":${JSON.stringify(recordText(event.texts))}${after}`
+    }
     return {
       head: '',
       event: (event) => {
         last = event.header.time
-        return lineOf(event)
+        return line(event)
+      },
+      write: (event, file) => {
+        last = event.header.time
+        if (event.seal !== 'valid') return file.add(line(event))
+        const { before, after } = textsOf(event)
+        const { header, salt, data } = event.texts
+        file.add(`${before},"raw_data":"{\\"header\\":`)
+        file.addEscaped(header)
+        file.add(`,\\"salt\\":\\"${salt}\\",\\"data\\":`)
+        file.addEscaped(data)
+        file.add(`}"${after}`)
       },
       rest: () => '',
       trailer: (trailer) => {

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { csvRow } from '../../src/export/csv.ts'
+import { TextBytes } from '../../src/export/export-file.ts'
 import { FORMATS } from '../../src/export/formats.ts'
 import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
 import { checkedEvent, ledgerEvent } from '../../src/ledger/read/parse-record.ts'
@@ -30,8 +31,18 @@ test.before(async (context) => {
 const ocsf = FORMATS.ocsf.open(SCOPE)
 const cloudEvents = FORMATS.cloudevents.open(SCOPE)
 
+/** Behind another line, as in a file. */
+function gathered(event: LedgerEvent): string {
+  const file = new TextBytes()
+  file.add('é')
+  ocsf.write?.(event, file)
+  return Buffer.from(file.take()).toString().slice(1)
+}
+
 function assertPlain(event: LedgerEvent): void {
-  assert.is(ocsf.event(event), `${JSON.stringify(plainActivity(event, SCOPE))}\n`)
+  const activity = `${JSON.stringify(plainActivity(event, SCOPE))}\n`
+  assert.is(ocsf.event(event), activity)
+  assert.is(gathered(event), activity)
   assert.is(cloudEvents.event(event), `${plainCloudEvent(event, SCOPE)}\n`)
 }
 
@@ -100,6 +111,21 @@ function canonical(data: JsonObject): string | undefined {
     return undefined
   }
 }
+
+test('a text within a string of JSON is, byte for byte, what the engine makes of it, however long it is', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 40 }),
+    fc.constantFrom('"'.repeat(30_000), `${'"é\\'.repeat(7_000)}\n`, '€"'.repeat(20_000), '\u2028\u007f'),
+  )
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 5 }), (texts) => {
+      const file = new TextBytes()
+      for (const each of texts) file.addEscaped(each)
+      assert.is(Buffer.from(file.take()).toString(), texts.map((each) => JSON.stringify(each).slice(1, -1)).join(''))
+    }),
+    { numRuns: 300 },
+  )
+})
 
 test('a row of CSV is quoted as the library that is known for it quotes (RFC 4180), and more than it: what a reader may take for a border', () => {
   const border = ['\n', '\r', '\0', '\t', ';', '\ufeff']
