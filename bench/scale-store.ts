@@ -30,6 +30,7 @@ export interface ScaleStore {
 }
 
 const NOTE = 'scale.json'
+const MAKING_MEMORY = '512MiB'
 
 /** The store in this folder, made where it is not there yet. */
 export async function scaleStore(data: string, events: number): Promise<ScaleStore> {
@@ -42,7 +43,9 @@ export async function scaleStore(data: string, events: number): Promise<ScaleSto
 
 async function makeStore(data: string, runs: number): Promise<ScaleStore> {
   // Run list, index and log follow in a thread of their own, as on a server with two read threads. What is only now written needs no reading again.
-  const settings = { ...readSettings({ data, 'read-threads': '2', 'scrub-days': '0' }, {}), upkeepThread: {} }
+  // Nobody comes back to a run: with a budget of this machine's size, hundreds of megabytes of them would be collected again and again.
+  const flags = { data, 'read-threads': '2', 'scrub-days': '0', memory: MAKING_MEMORY }
+  const settings = { ...readSettings(flags, {}), upkeepThread: {} }
   const { ledger, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, auditIfAsked: true }, silentLog)
   const fillSeconds = await seconds(() => filled(ledger, runs))
   const publishSeconds = await seconds(() => ledger.logs?.publish())
