@@ -258,6 +258,8 @@ function openWork(
   state: RunState,
 ): Pick<HandoffSnapshot, 'openCalls' | 'openCallsTotal' | 'openReservations' | 'openReservationsTotal'> {
   const [calls, reservations] = [Object.keys(state.openCalls), Object.keys(state.openReservations)]
+  // As in most handoffs.
+  if (calls.length === 0 && reservations.length === 0) return { openCalls: [], openReservations: [] }
   return {
     openCalls: calls.slice(0, SNAPSHOT_OPEN_MAX).flatMap((key) => openCall(state, key)),
     ...(calls.length > SNAPSHOT_OPEN_MAX && { openCallsTotal: calls.length }),

@@ -5,7 +5,7 @@ import type { TokenAccess } from '../access/access.ts'
 import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
 import type { Principal } from '../signing/tokens.ts'
 import { etag, json, problemResponse } from './answers.ts'
-import { checkBody, readJson } from './body.ts'
+import { type BodyLimits, checkBody, readJson } from './body.ts'
 import { NoQuery, type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './parameters.ts'
 import { problem, problemOf } from './problems.ts'
 import type { Ask, CommandSpec, GuardedRoute } from './route.ts'
@@ -62,7 +62,9 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     ...(takesValue && { takesValue }),
     spec,
     handle: async (ask) => {
-      const ready = await readCommand(ask, spec)
+      const read = await readJson(ask, limitsOf(ask, spec))
+      const checked = read.ok ? checkCommand(ask, spec, read.value) : read
+      const ready = checked instanceof Promise ? await checked : checked
       if (!ready.ok) return problemResponse(ready.problem, ask.path)
       return commandResponse(await execute(ask, ready.value), spec, ask.path)
     },
@@ -72,20 +74,20 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
 const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand): Promise<Outcome> =>
   edge.ledger.execute(caller, run, command, info)
 
-async function readCommand(ask: Ask, spec: CommandSpec): Promise<Parsed<ReadyCommand>> {
-  const { edge } = ask
+function limitsOf({ edge }: Ask, spec: CommandSpec): BodyLimits {
   const { bodyMaxBytes, valueBodyMaxBytes } = edge.settings
-  const limits =
-    spec.takesValue === true ? { maxBytes: valueBodyMaxBytes, maxKeys: VALUE_MAX_KEYS } : { maxBytes: bodyMaxBytes }
-  const read = await readJson(ask, limits)
-  if (!read.ok) return read
-  const body = checkBody(spec.body, read.value)
-  if (!body.ok) return body
+  return spec.takesValue === true
+    ? { maxBytes: valueBodyMaxBytes, maxKeys: VALUE_MAX_KEYS }
+    : { maxBytes: bodyMaxBytes }
+}
 
-  const request = requestInfo(ask, read.value)
-  const info = request instanceof Promise ? await request : request
-  if (!info.ok) return info
-  return { ok: true, value: { command: spec.command(body.value, ask.item), info: info.value } }
+function checkCommand(ask: Ask, spec: CommandSpec, value: Json): Parsed<ReadyCommand> | Promise<Parsed<ReadyCommand>> {
+  const body = checkBody(spec.body, value)
+  if (!body.ok) return body
+  const ready = (info: Parsed<RequestInfo>): Parsed<ReadyCommand> =>
+    info.ok ? { ok: true, value: { command: spec.command(body.value, ask.item), info: info.value } } : info
+  const info = requestInfo(ask, value)
+  return info instanceof Promise ? info.then(ready) : ready(info)
 }
 
 /** What the headers add to a command. */
@@ -98,16 +100,14 @@ export function requestInfo(ask: Ask, body: Json): Parsed<RequestInfo> | Promise
   if (ifMatch.value === 'never') return neverMatches(ask)
 
   const traceparent = validTraceparent(c.req.header('traceparent'))
-  return {
-    ok: true,
-    value: {
-      bodyBytes: ask.body?.bytes,
-      ...(traceparent !== undefined && { traceparent }),
-      ...(ifMatch.value !== undefined && { ifMatch: ifMatch.value }),
-      ...(key.value !== undefined && { idempotency: { key: key.value, method: 'POST', path, body } }),
-    },
-  }
+  const value: Own<RequestInfo> = { bodyBytes: ask.body?.bytes }
+  if (traceparent !== undefined) value.traceparent = traceparent
+  if (ifMatch.value !== undefined) value.ifMatch = ifMatch.value
+  if (key.value !== undefined) value.idempotency = { key: key.value, method: 'POST', path, body }
+  return { ok: true, value }
 }
+
+type Own<T> = { -readonly [K in keyof T]: T[K] }
 
 /** `If-Match` names no revision that any run can have: the answer is 412, but only to who may know that the run is there. */
 async function neverMatches({ edge, caller, run, c }: Ask): Promise<Parsed<never>> {

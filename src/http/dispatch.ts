@@ -6,7 +6,7 @@ import type { RateFault } from '../access/rates.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Caller } from '../ledger/ledger.ts'
 import type { Pace } from '../resources/work-queue.ts'
-import type { Principal, TokenFault, TokenVerifier } from '../signing/tokens.ts'
+import type { Principal, TokenFault, TokenResult, TokenVerifier } from '../signing/tokens.ts'
 import { countUnsent, problemResponse } from './answers.ts'
 import { bodiesInFlight, holdBody } from './body.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
@@ -76,7 +76,8 @@ async function guarded(
   { c, form }: { c: EdgeContext; form: RouteForm },
 ): Promise<Response> {
   const { edge } = gate
-  const who = await authenticate(c.req.header('authorization'), edge.verifier)
+  const authenticated = authenticate(c.req.header('authorization'), edge.verifier)
+  const who = authenticated instanceof Promise ? await authenticated : authenticated
   if (!who.ok) return problemResponse(refusedToken(who, gate, c), c.req.path)
 
   c.env?.authenticated?.()
@@ -167,16 +168,22 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : BEARER.exec(header)?.[1]
 }
 
-async function authenticate(
+function authenticate(
   header: string | undefined,
   verifier: Pick<TokenVerifier, 'verify'>,
-): Promise<Authenticated> {
+): Authenticated | Promise<Authenticated> {
   if (header === undefined) return { ok: false, fault: 'token-missing', problem: missing }
   const token = bearerToken(header)
   if (token === undefined) return { ok: false, fault: 'token-not-bearer', problem: tokenRefused }
 
-  const result = await verifier.verify(token)
-  return result.ok ? { ok: true, principal: result.claims } : { ok: false, fault: result.code, problem: tokenRefused }
+  const verified = verifier.verify(token)
+  return verified instanceof Promise ? verified.then(authenticatedBy) : authenticatedBy(verified)
+}
+
+function authenticatedBy(verified: TokenResult): Authenticated {
+  return verified.ok
+    ? { ok: true, principal: verified.claims }
+    : { ok: false, fault: verified.code, problem: tokenRefused }
 }
 
 /** One body for every fault: what is wrong with a token is nobody's business but its issuer's. */

@@ -215,6 +215,20 @@ export function weigh(value: unknown): number {
   }
 }
 
+/** What `weigh` says of `value`, from what it said of the object before it: members that both hold are not walked again. */
+export function weighAfter(value: Members, before: Members, beforeBytes: number): number {
+  let bytes = beforeBytes
+  for (const key in value) if (value[key] !== before[key]) bytes += weighMember(value, key)
+  for (const key in before) if (value[key] !== before[key]) bytes -= weighMember(before, key)
+  return bytes
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function weighMember(value: Members, key: string): number {
+  return MEMBER_BYTES + KEY_BYTES + key.length + weigh(value[key])
+}
+
 function weighList(list: readonly unknown[]): number {
   let bytes = LIST_BYTES
   for (const member of list) bytes += ELEMENT_BYTES + weigh(member)
@@ -223,8 +237,6 @@ function weighList(list: readonly unknown[]): number {
 
 function weighObject(value: object): number {
   let bytes = OBJECT_BYTES
-  for (const key in value) {
-    bytes += MEMBER_BYTES + KEY_BYTES + key.length + weigh((value as Readonly<Record<string, unknown>>)[key])
-  }
+  for (const key in value) bytes += weighMember(value as Members, key)
   return bytes
 }

@@ -37,7 +37,9 @@ export type TokenFault =
   | 'token-claims'
   | 'token-tenant'
 
-type TokenResult = { readonly ok: true; readonly claims: Principal } | { readonly ok: false; readonly code: TokenFault }
+export type TokenResult =
+  | { readonly ok: true; readonly claims: Principal }
+  | { readonly ok: false; readonly code: TokenFault }
 
 type TokenKeys = Pick<LedgerKeys, 'tokenKeys'>
 
@@ -60,7 +62,8 @@ export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
 }
 
 export interface TokenVerifier {
-  readonly verify: (token: string) => Promise<TokenResult>
+  /** At once where the token was verified a moment ago. */
+  readonly verify: (token: string) => TokenResult | Promise<TokenResult>
   /** Forgets every verified token: to be called when a key is revoked or rotated. */
   readonly clear: () => void
   /** What the verified tokens take in memory. */
@@ -79,7 +82,7 @@ const ENTRY_BYTES = 1_024
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
 interface Verified {
-  readonly claims: Principal
+  readonly result: TokenResult
   readonly untilMs: number
 }
 
@@ -101,20 +104,21 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     pick = pickerOf(now, options)
     clear()
   }
-  const verify = async (token: string): Promise<TokenResult> => {
+  const verify = (token: string): TokenResult | Promise<TokenResult> => {
     if (token.length > TOKEN_MAX_CHARS) return { ok: false, code: 'token-too-large' }
     refresh()
     const nowMs = options.now()
     // By its hash: the cache holds nothing that could be used as a token.
     const name = sha256Hex(token)
     const known = cache.get(name)
-    if (known !== undefined && nowMs < known.untilMs) return { ok: true, claims: known.claims }
-
+    return known !== undefined && nowMs < known.untilMs ? known.result : verifyAnew(token, name, nowMs)
+  }
+  const verifyAnew = async (token: string, name: string, nowMs: number): Promise<TokenResult> => {
     const began = generation
     const { retiredMs, ...result } = await verifyToken(token, { ...options, pick, nowMs })
     if (result.ok && began === generation) {
       const untilMs = Math.min(nowMs + TOKEN_CACHE_MS, result.claims.expiresAt, retiredMs ?? Number.POSITIVE_INFINITY)
-      cache.set(name, { claims: result.claims, untilMs }, { size: ENTRY_BYTES + 2 * token.length })
+      cache.set(name, { result, untilMs }, { size: ENTRY_BYTES + 2 * token.length })
     }
     return result
   }

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 import { createRateLimiter } from '../../src/access/rates.ts'
 import { openStore } from '../../src/compose/compose-stores.ts'
 import { defaultBudgetBytes, machineMemory } from '../../src/resources/machine-memory.ts'
-import { MemoryAccount, MemoryBudget, SHARES, weigh } from '../../src/resources/memory-budget.ts'
+import { MemoryAccount, MemoryBudget, SHARES, weigh, weighAfter } from '../../src/resources/memory-budget.ts'
 import { readSettings } from '../../src/settings/config.ts'
 import { SettingsError } from '../../src/settings/settings-error.ts'
 import { createRunKeys } from '../../src/signing/key-ring.ts'
@@ -97,6 +97,17 @@ memory('the weight of a value is no less than what the engine takes for it (F37)
     assert.ok(weight >= 0.9 * used, `${name}: ${weight} for ${used}`)
     assert.ok(weight >= text.length, name)
   }
+})
+
+memory('the weight after a change of members is the weight of the whole', () => {
+  const object = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__'), fc.jsonValue())
+  fc.assert(
+    fc.property(object, object, fc.boolean(), (before, now, isKept) => {
+      // Members that stand as they stood are the same objects.
+      const after = isKept ? { ...before, ...now } : now
+      assert.is(weighAfter(after, before, weigh(before)), weigh(after))
+    }),
+  )
 })
 
 function cgroup(files: Readonly<Record<string, string>>) {

@@ -13,7 +13,7 @@ import { isEqual } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
-import { weigh } from '../../resources/memory-budget.ts'
+import { weigh, weighAfter } from '../../resources/memory-budget.ts'
 import type { MemberTexts } from '../../signing/canonical-json.ts'
 import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { RecentAnswers } from './recent-answers.ts'
@@ -39,6 +39,20 @@ export interface RunEnd {
   readonly revision: number
 }
 
+/** Of the established context, and of that and the one of the last snapshot together. */
+interface Weighed {
+  readonly context: JsonObject | undefined
+  readonly snapshot: JsonObject | undefined
+  readonly contextBytes: number
+  readonly bytes: number
+}
+
+function weighedAfter(before: Weighed, context: JsonObject | undefined, snapshot: JsonObject | undefined): Weighed {
+  const isFirst = context === undefined || before.context === undefined
+  const contextBytes = isFirst ? weigh(context) : weighAfter(context, before.context, before.contextBytes)
+  return { context, snapshot, contextBytes, bytes: contextBytes + (context === snapshot ? 0 : weigh(snapshot)) }
+}
+
 type AppendStore = Pick<EventStore, 'append' | 'exclusive'>
 
 export type FollowedResult =
@@ -62,11 +76,7 @@ export class RunAggregate {
   readonly answers = new RecentAnswers()
   /** Of the context, where it was written by this process. */
   memberTexts: MemberTexts | undefined
-  #weighed: { context: JsonObject | undefined; snapshot: JsonObject | undefined; bytes: number } = {
-    context: undefined,
-    snapshot: undefined,
-    bytes: 0,
-  }
+  #weighed: Weighed = { context: undefined, snapshot: undefined, contextBytes: 0, bytes: 0 }
   /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
   paused: Promise<void> | undefined
   /** Called by itself, soon after the last append under way is settled, where no other is under way by then. It is passed what it needs, and need not ask back. */
@@ -94,14 +104,11 @@ export class RunAggregate {
     return this.head?.revision ?? -1
   }
 
-  /** An upper estimate of the memory this run takes; a context is walked once. */
+  /** An upper estimate of the memory this run takes; of a context only what is new in it is walked. */
   get bytes(): number {
     const { context, snapshot } = this.state ?? {}
-    if (context !== this.#weighed.context || snapshot?.context !== this.#weighed.snapshot) {
-      const shared = context === snapshot?.context
-      const bytes = weigh(context) + (shared ? 0 : weigh(snapshot?.context))
-      this.#weighed = { context, snapshot: snapshot?.context, bytes }
-    }
+    if (context !== this.#weighed.context || snapshot?.context !== this.#weighed.snapshot)
+      this.#weighed = weighedAfter(this.#weighed, context, snapshot?.context)
     return (
       this.stateBytes +
       this.#weighed.bytes +

@@ -82,11 +82,10 @@ export class RunAggregates {
 
   /** Whether decisions may be made on this hot run: it is the one that everyone who asks now gets. */
   owns(run: RunAggregate): boolean {
-    return this.#owner(run.stream) === run
+    return this.#owner(run.stream, this.#hot.peek(run.stream)) === run
   }
 
-  #owner(stream: string): RunAggregate | undefined {
-    const hot = this.#hot.get(stream)
+  #owner(stream: string, hot = this.#hot.get(stream)): RunAggregate | undefined {
     if (hot !== undefined && !hot.dead) return hot
     const loaded = this.#loading.get(stream)?.run
     if (loaded !== undefined && !loaded.dead) return loaded
