@@ -35,8 +35,8 @@ async function open(options: BenchOptions): Promise<Bench> {
         what: 'in process, 64 in flight ÷ raw, 64 envelopes a transaction',
         unit: 'envelopes/s',
         over: ['snapshots', 'raw snapshots'],
-        floor: 0.55,
-        target: 0.75,
+        floor: 0.4,
+        target: 0.6,
         note: `${Math.round(median(samples.of('snapshots'))).toLocaleString('en-GB')} sealed events/s`,
       }),
       ratioRow(samples, {
