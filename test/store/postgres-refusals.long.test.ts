@@ -146,6 +146,26 @@ test('a server without a free connection refuses the append with what to do, and
   await server.kill()
 })
 
+test('a server that goes away is noticed by a process that only reads, which says when it is back (STR-43)', async () => {
+  const server = await startPostgres()
+  const url = await newPostgresUrl(server)
+  await using store = await openPostgresStore({ url, timings: { pollMs: 3_600_000 } })
+  await store.append(appendOf('run-acme.r', NO_STREAM))
+  assert.is(store.status().state, 'ready')
+  await server.kill()
+  const isSeen = (state: string) => async () => {
+    await store.head('run-acme.r').catch(() => undefined)
+    return store.status().state === state ? true : undefined
+  }
+  await eventually(isSeen('unavailable'), 'the store is away')
+  assert.match(String(store.status().detail), /^the server does not answer: /)
+  await server.start()
+  await eventually(isSeen('ready'), 'the store is back')
+  assert.is((await collect(store.readStream('run-acme.r'))).length, 1)
+  await store[Symbol.asyncDispose]()
+  await server.kill()
+})
+
 test('behind a pooler in transaction mode processes append, read, follow and share files as without it (F170)', async () => {
   const server = await startPostgres()
   const direct = await newPostgresUrl(server)

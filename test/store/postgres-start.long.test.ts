@@ -74,6 +74,25 @@ test('a certificate that is not accepted, and a server without TLS, are refused 
   assert.match(await start(`${url}?sslmode=require`), /^store-unreadable .*the server takes no TLS connections/)
 })
 
+test('a database, a role or a right that is missing is named with what to do, by "store init" and by a start', async () => {
+  const server = await startPostgres()
+  const { url } = server
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('CREATE ROLE guest LOGIN')
+  await client.end()
+  const elsewhere = new URL(url)
+  elsewhere.pathname = '/nowhere'
+  const guest = new URL(url)
+  guest.username = 'guest'
+  const init = async (...args: readonly string[]) => (await runInProcess(['store', 'init', '--store', ...args])).stderr
+  assert.match(await init(elsewhere.href), /database "nowhere" does not exist: .*CREATE DATABASE/)
+  assert.match(await init(guest.href), /permission denied for database .*: .*a role that may create a schema/)
+  assert.match(await init(url, '--writer', 'nobody_yet'), /role "nobody_yet" does not exist: .*CREATE ROLE/)
+  assert.match(await start(elsewhere.href), /^store-unreadable .*"nowhere" does not exist: .*CREATE DATABASE/)
+  await server.kill()
+})
+
 test('verify says of a schema of a newer version that it cannot be read, and nothing of what it finds there (F193)', async () => {
   const url = await newPostgresUrl()
   {

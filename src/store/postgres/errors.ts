@@ -47,6 +47,20 @@ export function isPassing(error: unknown): boolean {
   )
 }
 
+/** Of an error that waiting may mend: what stands in the way. */
+export function passingReason(error: unknown): string {
+  const code = sqlState(error)
+  const isAnswer = code !== undefined && !isAway(error)
+  return isAnswer ? advice(code, reasonOf(error)) : `the server does not answer: ${reasonOf(error)}`
+}
+
+/** Whether nobody answered, as far as this error tells: not a server that is full or read-only, nor an answer that took too long. */
+export function isAway(error: unknown): boolean {
+  const code = sqlState(error)
+  if (code !== undefined) return code.startsWith('08') || code.startsWith('57P')
+  return !reasonOf(error).includes('timeout')
+}
+
 const NO_TLS = 'The server does not support SSL connections'
 /** What OpenSSL, by way of Node, says of a certificate that it does not accept. */
 const NOT_TRUSTED = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA$|HOSTNAME_MISMATCH$)/
@@ -59,6 +73,23 @@ export function tlsRefusal(error: unknown): string | undefined {
   const code = 'code' in error ? String(error.code) : ''
   if (!NOT_TRUSTED.test(code)) return undefined
   return `the certificate of the server is not accepted (${error.message}): name that of its authority with sslrootcert, and the host by the name that it is for`
+}
+
+/** What to do about a refusal that no waiting mends, after the server's own words; those words alone for any other error. */
+export function refusalWithAdvice(error: unknown): string {
+  const detail = reasonOf(error)
+  const what = TO_DO[sqlState(error) ?? '']
+  return what === undefined ? detail : `${detail}: ${what}`
+}
+
+/** By SQLSTATE (PostgreSQL, appendix A). */
+const TO_DO: Readonly<Record<string, string>> = {
+  '3D000': "mend its name in the URL, or make it first, with CREATE DATABASE … ENCODING 'UTF8'",
+  '28P01': 'mend user and password in the URL',
+  '28000': 'mend the user in the URL, or let it in (pg_hba.conf, ALTER ROLE … LOGIN)',
+  '42704': "make the role first, with CREATE ROLE … LOGIN PASSWORD '…', then run the command again",
+  '42501':
+    '"countersign store init" wants a role that may create a schema in the database, and after that the owner of the schema',
 }
 
 function advice(code: string, detail: string): string {

@@ -22,7 +22,7 @@ import { followThroughOutages } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
-import { reasonOf, unavailable } from './errors.ts'
+import { isAway, reasonOf, refusalWithAdvice, unavailable } from './errors.ts'
 import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
 import { checkSchema } from './schema-check.ts'
 import { checkServer, closeSessions, openSessions, type Sessions } from './sessions.ts'
@@ -77,7 +77,7 @@ async function waitForServer(
     } catch (error) {
       if (error instanceof StoreOpenError) throw error
       if (!(error instanceof StoreUnavailableError)) {
-        const message = `${shown} refuses the ledger: ${reasonOf(error)}`
+        const message = `${shown} refuses the ledger: ${refusalWithAdvice(error)}`
         throw new StoreOpenError('store-unreadable', message, { cause: error })
       }
       if (performance.now() > deadlineMs || patience?.signal.aborted === true) {
@@ -104,10 +104,12 @@ export class PostgresStore implements EventStore {
   /** The last record this process has seen acknowledged: what a server that lost its end no longer has. */
   #last: { readonly position: Position; readonly header: string } | undefined
   #probing: Promise<void> | undefined
+  #looking: Promise<void> | undefined
 
   constructor(sessions: Sessions, timings: Timings, limits: GroupLimits = GROUP_LIMITS) {
     this.url = sessions.target.shown
     this.#sessions = sessions
+    sessions.onUnanswered(() => this.#look())
     this.#timings = timings
     const deps = { sessions, timings, onAway: (reason: string) => this.#away(reason) }
     this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
@@ -185,6 +187,7 @@ export class PostgresStore implements EventStore {
     await this.#groups.drain()
     await this.#tail?.stop()
     await this.#probing
+    await this.#looking
     await closeSessions(this.#sessions)
   }
 
@@ -199,6 +202,19 @@ export class PostgresStore implements EventStore {
     if (this.#last === undefined || parsePosition(position) > parsePosition(this.#last.position)) {
       this.#last = { position, header }
     }
+  }
+
+  /** A read found nobody there: one cut connection says little, so the server is looked at before the store is called away. */
+  #look(): void {
+    if (this.#wakeups.closed || this.#status.state !== 'ready') return
+    this.#looking ??= checkServer(this.#sessions)
+      .catch((error: unknown) => {
+        const { cause } = error instanceof StoreUnavailableError ? error : {}
+        if (cause !== undefined && isAway(cause)) this.#away(reasonOf(cause))
+      })
+      .finally(() => {
+        this.#looking = undefined
+      })
   }
 
   #away(reason: string): void {

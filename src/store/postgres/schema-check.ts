@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import type pg from 'pg'
 import { StoreOpenError } from '../event-store.ts'
 import { type ConnectionTarget, readConnectionUrl } from './connection-url.ts'
-import { sqlState } from './errors.ts'
+import { reasonOf, refusalWithAdvice, sqlState } from './errors.ts'
 import { grants, migrations, SCHEMA_VERSION, TRIGGERS } from './schema.ts'
 import { checkServer, closeSessions, newClient, openSessions, type Row, read, type Sessions } from './sessions.ts'
 import { DEFAULT_TIMINGS } from './timings.ts'
@@ -106,8 +106,8 @@ async function isMigrating(sessions: Sessions): Promise<boolean> {
 
 /**
  * Makes or upgrades the schema, in one transaction, and lets `writer` append and read. Two at once wait for each other for a while, and so
- * does one for whoever holds the tables: appends that wait behind it are held up no longer than that. Throws the server's own error where the
- * role may not, and `StoreOpenError` for a newer schema and after a wait in vain.
+ * does one for whoever holds the tables: appends that wait behind it are held up no longer than that. Throws `StoreOpenError` for a newer schema
+ * and after a wait in vain, and the server's own error where the role may not.
  */
 async function initSchema(
   sessions: Sessions,
@@ -148,6 +148,10 @@ async function withSessions<T>(url: string, work: (sessions: Sessions) => Promis
   try {
     await checkServer(sessions)
     return await work(sessions)
+  } catch (error) {
+    const advised = refusalWithAdvice(error)
+    if (sqlState(error) === undefined || advised === reasonOf(error)) throw error
+    throw new StoreOpenError('store-unreadable', advised, { cause: error })
   } finally {
     await closeSessions(sessions)
   }

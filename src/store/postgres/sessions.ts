@@ -3,7 +3,7 @@ import pg from 'pg'
 import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
 import { GROUP_LIMITS } from './append-groups.ts'
 import type { ConnectionTarget } from './connection-url.ts'
-import { isPassing, reasonOf, tlsRefusal } from './errors.ts'
+import { isAway, isPassing, passingReason, tlsRefusal } from './errors.ts'
 import type { Timings } from './timings.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -24,6 +24,9 @@ export interface Sessions {
   /** As many as there are groups under way. */
   readonly writer: pg.Pool
   readonly readers: pg.Pool
+  /** Whom a read tells that nobody answered it; one listener. */
+  onUnanswered(listener: () => void): void
+  unanswered(): void
 }
 
 export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timings): Sessions {
@@ -35,7 +38,16 @@ export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timin
     made.on('connect', (client) => client.on('error', ignored))
     return made
   }
-  return { target, writer: pool(GROUP_LIMITS.groupsAtOnce, callMs), readers: pool(READERS_MAX, readMs) }
+  let tell = ignored
+  return {
+    target,
+    writer: pool(GROUP_LIMITS.groupsAtOnce, callMs),
+    readers: pool(READERS_MAX, readMs),
+    onUnanswered: (listener) => {
+      tell = listener
+    },
+    unanswered: () => tell(),
+  }
 }
 
 const ignored = (): void => undefined
@@ -58,7 +70,8 @@ export async function read(sessions: Sessions, text: string, values: readonly un
     return rows
   } catch (error) {
     if (!isPassing(error)) throw error
-    const message = `the server does not answer: ${reasonOf(error)}`
+    if (isAway(error)) sessions.unanswered()
+    const message = passingReason(error)
     throw new StoreUnavailableError(message, UNAVAILABLE_RETRY_MS, { cause: error })
   }
 }
