@@ -16,6 +16,8 @@ export const OF_SERVERS = ['system/disk-fault.', 'system/full-disk.', 'system/ki
 export const THREAD_MODES = { on: [...OF_SERVERS, 'system/file-faults.'], off: OF_SERVERS }
 
 const FILE_TIMEOUT_MS = { short: 120_000, long: 20 * 60_000 }
+/** Longest that a test waits for a condition (`test/support/within.ts`): below what its file is allowed, so that it says itself what did not come. */
+const patienceMs = (timeoutMs) => Math.min(timeoutMs / 2, 4 * 60_000)
 const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))
 const SLOWEST = 10
 /** With COUNTERSIGN_TEST_RETRY=1 so many failed files run once more, each alone; more than these are no chance. Both outcomes are printed. */
@@ -56,7 +58,8 @@ export function testSource(file) {
 /** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped, files}`. */
 export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT_MS[long ? 'long' : 'short'] }) {
   const sum = { passed: 0, failed: 0, skipped: 0, files: [], failures: [] }
-  const options = { timeoutMs, env: { COUNTERSIGN_TEST_ROUNDS: long ? 'long' : 'quick', ...env } }
+  const patience = { COUNTERSIGN_TEST_PATIENCE_MS: String(patienceMs(timeoutMs)) }
+  const options = { timeoutMs, env: { COUNTERSIGN_TEST_ROUNDS: long ? 'long' : 'quick', ...patience, ...env } }
   const queue = inOrder(files)
   const isAlone = (file) => long || ALONE.some((beginning) => file.startsWith(beginning))
   const lane = async () => {

@@ -75,8 +75,8 @@ function realServer() {
   return { ...server('eventstoredb'), shown: 'eventstoredb, the server of EVENTSTORE_URL', leftOut }
 }
 
-/** A server is asked over the network what memory answers at once. */
-const timeoutMs = (long ? 30 : 5) * 60_000
+/** A server is asked over the network what memory answers at once, and on a filled store each new ledger follows it from its start. */
+const timeoutMs = (long ? 30 : isShared ? 10 : 5) * 60_000
 const total = { passed: 0, failed: 0, skipped: 0, files: [] }
 let found = 0
 for (const { name, shown = name, suites, leftOut = {}, env = {} } of STORES) {

@@ -28,7 +28,7 @@ function edgeOf({ ledger, keys, tenant }: TestLogs): Ask {
   })
   return async (path, claims = {}, method = 'GET') => {
     const scopes = ['audit:export', 'admin', 'runs:read']
-    const given = { subject: 'auditor', tenant, scopes, ttlSeconds: 60, now: Date.now(), ...claims }
+    const given = { subject: 'auditor', tenant, scopes, ttlSeconds: 3_600, now: Date.now(), ...claims }
     const token = await issueToken({ keys, ...NAMES, ...given })
     return app.request(path, { method, headers: { authorization: `Bearer ${token}` } })
   }

@@ -6,7 +6,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { closing, exchange, opened, statusOf } from '../support/raw-http.ts'
 import { type TestEdge, testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
-import { eventually, within } from '../support/within.ts'
+import { eventually, PATIENCE_MS, within } from '../support/within.ts'
 
 const test = suite('http: room for connections')
 
@@ -69,7 +69,7 @@ for (const [what, says] of Object.entries(SILENCE)) {
     const { port } = at.server
     const idle = await strangers(port, 80, says)
     for (let n = 0; n < 10; n += 1) {
-      const answer = await exchange(port, ask(at.auth), 60_000)
+      const answer = await exchange(port, ask(at.auth), PATIENCE_MS)
       assert.is(statusOf(answer.text), 200, `${n}: ${answer.text.slice(0, 80)}`)
     }
     assert.ok(openOf(idle) > 0 && openOf(idle) <= 60, `${openOf(idle)} are left`)

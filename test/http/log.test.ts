@@ -42,7 +42,7 @@ async function logEdge(options: Parameters<typeof testLogs>[0] = {}): Promise<Lo
     tenant: own,
     foreign,
     get: async (path, tenant = own, scope = 'audit:read') => {
-      const claims = { issuer: ISSUER, audience: ISSUER, subject: 'auditor', tenant, scopes: [scope], ttlSeconds: 60 }
+      const claims = { issuer: ISSUER, audience: ISSUER, subject: 'auditor', tenant, scopes: [scope], ttlSeconds: 600 }
       const token = await issueToken({ keys: at.keys, now: Date.now(), ...claims })
       return app.request(path, { headers: { authorization: `Bearer ${token}` } })
     },

@@ -1,7 +1,7 @@
 /** @module A limit on waiting: a test that hangs says what it waited for. */
 
-/** Far beyond what anything takes on a machine that is busy, and below what the runner allows a file. */
-const PATIENCE_MS = 60_000
+/** Far beyond what anything takes on a machine that is busy, and below what the runner allows a file, which knows how much that is. */
+export const PATIENCE_MS = Number(process.env.COUNTERSIGN_TEST_PATIENCE_MS ?? 60_000)
 const LOOK_EVERY_MS = 10
 
 /** The promise's own end, or an error that names `what`. A shorter wait belongs only where the wait is the claim. */
