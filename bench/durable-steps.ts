@@ -72,7 +72,7 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
   }
 }
 
-/** A word on why it cannot be had. */
+/** A word on why it is not available. */
 async function install(folder: TempFolder): Promise<string | undefined> {
   writeFileSync(folder.at('package.json'), JSON.stringify({ private: true }))
   const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder.path, SDK]

@@ -12,7 +12,7 @@ export interface BenchOptions {
   readonly scale: readonly number[]
   /** The stores of `scale` are put into a PostgreSQL and asked there. */
   readonly postgres: boolean
-  /** Where stores of `scale` are kept and found again; empty: each is made anew and removed. */
+  /** Where stores of `scale` are kept and found again; empty: each is made again and removed. */
   readonly stores: string
   /** Where temporary stores go; the disk under it is the one that is measured. */
   readonly folder: string

@@ -126,7 +126,7 @@ function isNamed(member: Json, identity: Identity | undefined): boolean {
 }
 
 /**
- * Places of members that a payload changed in what they are known by: it says the list anew, and in their place something of which most is the
+ * Places of members that a payload changed in what they are known by: it says the list again, and in their place something of which most is the
  * same. A payload that only names new members changes none.
  */
 function changedMembers(
@@ -138,7 +138,7 @@ function changedMembers(
   const [previous, current] = [new Set(names.before), new Set(names.now)]
   const lost = names.before.flatMap((name, i) => (current.has(name) || previous.has(names.now[i] as string) ? [] : [i]))
   const retained = names.before.filter((name) => current.has(name)).length
-  // Whoever names some of what stands there already, and others, means more of them; whoever names most of it says the list anew.
+  // Whoever names some of what stands there already, and others, means more of them; whoever names most of it says the list again.
   const isRewritten = retained * 2 > target.length
   const shares = lost.map((i) => sameShare(target[i] as Json, payload[i] as Json))
   const isAligned = lost.length > 1 && lost.length === target.length && shares.every((share) => share >= 0.5)

@@ -47,7 +47,7 @@ export type Evolve<State> = (state: State | undefined, event: RecordedEvent) => 
 
 /** A state beyond 16 MiB could not be written as an event of the server. A name can stand in the state three times. */
 const FOLDED_MAX_BYTES = 5 * 1024 * 1024
-/** The id of a request, which stands in the header. */
+/** The id of a request, which is in the header. */
 const REQUEST_BYTES = 64
 
 export function initialOnServer(): ServerState<never> {

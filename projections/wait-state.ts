@@ -9,7 +9,7 @@ export interface WaitState {
   /** Of the signal; absent where only time ends the wait. */
   readonly name?: string
   readonly until?: string
-  /** The payload has to fit a schema: it stands in the event. */
+  /** The payload has to fit a schema: it is in the event. */
   readonly hasSchema?: true
   readonly scope?: string
   readonly occurrence?: number

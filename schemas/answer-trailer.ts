@@ -40,7 +40,7 @@ export const AnswerTrailer = z.strictObject({
   root: Digest,
   /**
    * `word-index`: which events are found rests on an index of words that no seal covers. `ledger-record`: the rows are of the ledger's own
-   * record, which stands in no log of the tenant; `asOf`, `treeSize` and `root` say where that log was.
+   * record, which is in no log of the tenant; `asOf`, `treeSize` and `root` say where that log was.
    */
   restsOn: z.enum(['sealed-index', 'word-index', 'ledger-record']),
   exportedBy: z.strictObject({

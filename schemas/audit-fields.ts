@@ -43,7 +43,7 @@ export interface AuditFilterField {
   readonly schema: z.ZodType
   /** As one text, of a URL or a flag, where that is another form. */
   readonly parameter?: z.ZodType
-  /** Ends the sentence "Only events with ...": stands in the description of the API. */
+  /** Ends the sentence "Only events with ..." in the description of the API. */
   readonly about: string
   /** Above the field of a form. */
   readonly label: string

@@ -1,6 +1,6 @@
 /**
  * @module What an auditor asks of events: filters of `audit-fields.ts` alone, each optional, combined by AND. The same query is asked over
- * HTTP, on the command line, in exports and by the dashboard, and stands in the manifest of what was exported.
+ * HTTP, on the command line, in exports and by the dashboard, and is in the manifest of what was exported.
  */
 import { z } from 'zod'
 import { AUDIT_FILTERS, type FilterName, type FilterValues, type NamedFilter } from './audit-fields.ts'

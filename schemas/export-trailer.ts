@@ -1,6 +1,6 @@
 /**
  * @module The trailer of an export: what it holds, counted and digested, under the key of the tenant's log. Version 1, of the first release,
- * has no signature: whoever can write such a file can count it anew.
+ * has no signature: whoever can write such a file can count it again.
  */
 import { z } from 'zod'
 import type { JsonObject } from './json.ts'

@@ -4,7 +4,7 @@ import { JsonValue } from './values.ts'
 
 /** Findings kept in full; beyond them only `findingsTotal` counts on. */
 export const FINDINGS_MAX = 100
-/** A value whose canonical text is longer stands in a finding as its digest. */
+/** A value whose canonical text is longer is in a finding as its digest. */
 export const FINDING_VALUE_MAX_BYTES = 1024
 
 export const RULES = [
@@ -45,7 +45,7 @@ export const Severity = z.enum(['error', 'warning', 'info'])
 export const Finding = z.strictObject({
   rule: Rule,
   severity: Severity,
-  /** JSON Pointer: into `before`; into `after` where nothing stands in its place in `before`. */
+  /** JSON Pointer: into `before`; into `after` where nothing is in its place in `before`. */
   path: z.string(),
   /** The value, or `{digest, bytes}` of its canonical text. Absent where there was none. */
   before: JsonValue.optional(),

@@ -28,7 +28,7 @@ export function valueAt(document: Json, tokens: readonly string[]): Json | undef
   return value
 }
 
-/** One token as it stands in a pointer, its slash before it: `a/b` -> `/a~1b` (section 3). */
+/** One token as it is in a pointer, its slash before it: `a/b` -> `/a~1b` (section 3). */
 export function pointerStep(token: Token): string {
   if (typeof token === 'number') return `/${token}`
   const plain = !token.includes('~') && !token.includes('/')

@@ -1,7 +1,7 @@
 /** @module Whether part of a body was left out. Needs no schema library: the client package asks it, too. */
 import type { Redacted } from './redaction.ts'
 
-/** Whatever stands in the place of a value that was left out begins so. */
+/** Whatever is in the place of a value that was left out begins so. */
 export const MARKER_BEGINS = '[redacted: '
 
 /** Whether something of a member was left out of a body. Where more was left out than is listed, any member may lack something. */

@@ -140,7 +140,7 @@ export const SettleCall = z
     willRetry: z.boolean().optional(),
     /** Of a compensation that succeeded: some of what the call did stands, and nobody undoes it. */
     leftStanding: z.literal(true).optional(),
-    /** `digest`: of the result only what names it goes on record. */
+    /** `digest`: of the result only what names it is recorded. */
     record: z.literal('digest').optional(),
     usage: Usage.optional(),
   })

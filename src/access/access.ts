@@ -9,7 +9,7 @@ export interface TokenAccess {
   readonly scopes: readonly [Scope, ...Scope[]]
   /** Tells of all agents of a run or of the tenant: a token bound to one agent is refused. */
   readonly allAgents?: true
-  /** The run is named in the body, or by whatever lies behind: that is held against the token's run there, not in the path. */
+  /** The run is named in the body, or by the code behind it: that is checked against the token's run there, not in the path. */
   readonly runNamedBehind?: true
   /** A token bound to a run or to an agent needs this scope, whatever others it has. */
   readonly scopeIfBound?: Scope
@@ -24,11 +24,11 @@ export type Access = 'open' | TokenAccess
 
 /** A run's own state and history. */
 export const READ_RUNS = { scopes: ['runs:read', 'audit:read'] } as const satisfies TokenAccess
-/** What stands in the bodies of its events. A `runs:read` gives it as well where the settings say so. */
+/** What is in the bodies of its events. A `runs:read` gives it as well where the settings say so. */
 export const READ_PAYLOADS = { scopes: ['payloads:read', 'audit:read'], payloads: true } as const satisfies TokenAccess
-/** Bodies of several runs, each held against the token's run by what lies behind. */
+/** Bodies of several runs, each checked against the token's run by the code behind it. */
 export const READ_OWN_PAYLOADS = { ...READ_PAYLOADS, runNamedBehind: true } as const satisfies TokenAccess
-/** Each row or answer is held against the token's run by what lies behind. */
+/** Each row or answer is checked against the token's run by the code behind it. */
 export const READ_OWN_RUNS = { ...READ_RUNS, runNamedBehind: true } as const satisfies TokenAccess
 export const WRITE_RUNS = { scopes: ['runs:write'] } as const satisfies TokenAccess
 /** Commands that name their run in the body. */

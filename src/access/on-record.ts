@@ -1,4 +1,4 @@
-/** @module Which reads go on record, and what their entry says of the question (LOG-20): those that only an audit scope allows. */
+/** @module Which reads are recorded, and what their entry says of the question (LOG-20): those that only an audit scope allows. */
 import type { AccessEntry } from '../../schemas/events/access-recorded.ts'
 import type { Principal, Scope } from '../signing/tokens.ts'
 import type { TokenAccess } from './access.ts'
@@ -31,7 +31,7 @@ const FILTERS_MAX = 32
 const FILTER_NAME_MAX_CHARS = 64
 const FILTER_MAX_CHARS = 1_024
 
-/** As many filters and as much of each as an entry holds; half a surrogate pair stands in no record. */
+/** As many filters and as much of each as an entry holds; half a surrogate pair is in no record. */
 export function recordedFilters(filters: AccessRead['filters'] = {}): Readonly<Record<string, string>> {
   const within = Object.entries(filters).slice(0, FILTERS_MAX)
   return Object.fromEntries(

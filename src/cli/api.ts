@@ -85,9 +85,9 @@ async function offlineApi(settings: Settings, tenant: string, { size, ...how }: 
     progress.report(read)
   }
   const asOf = size === undefined ? undefined : await leafPosition(settings, tenant, size)
-  const onLeftAside = (why: string): void => {
+  const onLeftAside = (reason: string): void => {
     progress.end()
-    process.stderr.write(`countersign: ${why}: the whole store is read instead\n`)
+    process.stderr.write(`countersign: ${reason}: the whole store is read instead\n`)
   }
   const opened = await openReadingLedger(settings, { onRead, asOf, onLeftAside, ...how })
   const { fetch, token } = await applicationOver(opened, tenant)
@@ -179,7 +179,7 @@ export function apiOver(
 ): Api {
   const transport = createTransport(options)
   const get = async (path: string, params: Params = {}): Promise<JsonObject> => {
-    const answer = await said(() => transport.json({ method: 'GET', path: path + search(params) }))
+    const answer = await orFailure(() => transport.json({ method: 'GET', path: path + search(params) }))
     beforeOutput()
     return answer.body
   }
@@ -187,7 +187,7 @@ export function apiOver(
     get,
     post: async (path, body, key) => {
       const headers = key === undefined ? {} : { 'idempotency-key': key }
-      return (await said(() => transport.json({ method: 'POST', path, body, headers }))).body
+      return (await orFailure(() => transport.json({ method: 'POST', path, body, headers }))).body
     },
     items: (path, params, limit, member) => items(get, { path, params, limit, member }),
     text: (path, params, signal) => streamed(transport, path + search(params), signal),
@@ -206,15 +206,15 @@ async function* items(
   get: Api['get'],
   { path, params, limit = Number.POSITIVE_INFINITY, member = 'items' }: ItemsAsk,
 ): AsyncGenerator<JsonObject, void> {
-  let left = limit
-  for (let cursor: string | undefined; left > 0; ) {
-    const page = await get(path, { ...params, limit: Math.min(left, PAGE_ITEMS), cursor })
+  let remaining = limit
+  for (let cursor: string | undefined; remaining > 0; ) {
+    const page = await get(path, { ...params, limit: Math.min(remaining, PAGE_ITEMS), cursor })
     for (const run of Array.isArray(page.unreadable) ? (page.unreadable as readonly JsonObject[]) : []) {
       process.stderr.write(`countersign: the run ${run.runId} cannot be read (${run.code}): the list is without it\n`)
     }
     const found = Array.isArray(page[member]) ? (page[member] as readonly JsonObject[]) : []
     yield* found
-    left -= found.length
+    remaining -= found.length
     if (typeof page.nextCursor !== 'string') return
     cursor = page.nextCursor
   }
@@ -244,7 +244,7 @@ function search(params: Params): string {
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
 }
 
-async function said<T>(work: () => Promise<T>): Promise<T> {
+async function orFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -22,13 +22,13 @@ export const grantApproval = (args: Arguments): Promise<number> => decide(args, 
 export const denyApproval = (args: Arguments): Promise<number> => decide(args, 'deny')
 export const withdrawApproval = (args: Arguments): Promise<number> => decide(args, 'withdraw')
 
-async function decide(args: Arguments, how: 'grant' | 'deny' | 'withdraw'): Promise<number> {
+async function decide(args: Arguments, decision: 'grant' | 'deny' | 'withdraw'): Promise<number> {
   const path = `/v1/runs/${runIdOf(args)}/approvals/${encodeURIComponent(args.positionals[1] ?? '')}`
   const comment = args.text('comment')
   await using api = await deciding(args)
   const argsDigest = args.text('digest') ?? (await api.get(path)).argsDigest ?? ''
   const body = { argsDigest, ...(comment !== undefined && { comment }) }
-  printObject(await api.post(`${path}/${how}`, body), args.has('json'))
+  printObject(await api.post(`${path}/${decision}`, body), args.has('json'))
   return EXIT.ok
 }
 

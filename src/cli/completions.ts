@@ -140,9 +140,9 @@ function fish(places: readonly Place[]): string {
     return [
       ...plain.map(({ text, about }) => `complete -c countersign -n ${place} -f -a ${text} -d '${quoted(about)}'`),
       ...flags.map(({ text, about }) => {
-        const taken = values.find(({ flag }) => flag === text)
+        const option = values.find(({ flag }) => flag === text)
         const offered =
-          taken === undefined ? '' : taken.offered.length === 0 ? ' -r' : ` -x -a '${taken.offered.join(' ')}'`
+          option === undefined ? '' : option.offered.length === 0 ? ' -r' : ` -x -a '${option.offered.join(' ')}'`
         return `complete -c countersign -n ${place} -l ${text.slice(2)}${offered} -d '${quoted(about)}'`
       }),
     ]

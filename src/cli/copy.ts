@@ -46,9 +46,9 @@ export async function copy({ settings, text, has }: Arguments): Promise<number> 
     progress.end()
   }
   const { copied, known } = work
-  const said = { from: source.url, to: target.url, copied, known }
+  const summary = { from: source.url, to: target.url, copied, known }
   const line = `${copied} events copied from ${source.url} to ${target.url}, ${known} were there already`
-  process.stdout.write(has('json') ? jsonLine(said) : `${oneLine(line)}\n`)
+  process.stdout.write(has('json') ? jsonLine(summary) : `${oneLine(line)}\n`)
   return EXIT.ok
 }
 
@@ -75,18 +75,18 @@ class Copy {
   }
 
   async run(source: RecordPages): Promise<void> {
-    const there = singly(this.#target.readAll())
+    const existing = singly(this.#target.readAll())
     for await (const page of source) {
       const fresh: ReadRecord[] = []
       for (const record of page) {
-        const known = await there.next()
+        const known = await existing.next()
         if (known.done === true) fresh.push(record)
         else this.#take(record, known.value)
       }
       for (const append of this.#appendsOf(fresh)) await this.#write(append)
       this.#report(this.copied + this.known)
     }
-    if ((await there.next()).done !== true) throw otherEvents(this.#target)
+    if ((await existing.next()).done !== true) throw otherEvents(this.#target)
   }
 
   /** No lock keeps others from a store on a server: what they wrote meanwhile is found here, and so is what the store did not keep. */
@@ -101,12 +101,12 @@ class Copy {
   }
 
   /** What is there already must be the beginning of the source, event for event. */
-  #take(record: ReadRecord, there: ReadRecord): void {
+  #take(record: ReadRecord, existing: ReadRecord): void {
     const same =
-      record.stream === there.stream &&
-      record.revision === there.revision &&
-      record.header === there.header &&
-      record.data === there.data
+      record.stream === existing.stream &&
+      record.revision === existing.revision &&
+      record.header === existing.header &&
+      record.data === existing.data
     if (!same) throw otherEvents(this.#target)
     this.#verified(record)
     this.known += 1
@@ -134,8 +134,8 @@ class Copy {
     const { stream, revision, header, salt, data } = record
     const checked = checkRecord(record, this.#expected.get(stream) ?? firstExpectation(stream), this.#keys)
     if (!checked.ok) {
-      const why = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')
-      throw new TamperedError(`${stream} @ ${revision} does not verify (${why}); the copy ends before it`)
+      const reasons = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')
+      throw new TamperedError(`${stream} @ ${revision} does not verify (${reasons}); the copy ends before it`)
     }
     this.#expected.set(stream, nextExpectation(checked))
     this.#written.add(record)

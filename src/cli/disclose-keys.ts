@@ -9,7 +9,7 @@ import { oneLine } from './shown.ts'
 
 /** Who gives them away, on record, where nobody signed in. */
 const ACTOR = 'local'
-const SAID =
+const WARNING =
   'these keys can seal events of this run: from now on only a checkpoint proves it; nothing may be added to the run any more'
 
 /** Prints the file that `verify --run-key` reads. Throws `StoreOpenError` where a running ledger owns the store: ask it with --url. */
@@ -20,7 +20,7 @@ export async function discloseKeys(args: Arguments): Promise<number> {
   const file =
     url === undefined ? await fromStore(settings, tenantOf(text('tenant')), run) : await fromLedger(args, run)
   process.stdout.write(`${JSON.stringify(file, null, has('json') ? 0 : 2)}\n`)
-  process.stderr.write(`${SAID}\n`)
+  process.stderr.write(`${WARNING}\n`)
   return EXIT.ok
 }
 

@@ -64,8 +64,8 @@ function waitMs(response: Response | undefined, tries: number): number {
 
 async function refusalOf(response: Response): Promise<CliFailure> {
   const body = (await response.json().catch(() => ({}))) as { readonly detail?: unknown; readonly code?: unknown }
-  const said = typeof body.detail === 'string' ? body.detail : response.statusText
-  return new CliFailure(oneLine(`the ledger refused (${response.status} ${String(body.code ?? '')}): ${said}`))
+  const detail = typeof body.detail === 'string' ? body.detail : response.statusText
+  return new CliFailure(oneLine(`the ledger refused (${response.status} ${String(body.code ?? '')}): ${detail}`))
 }
 
 function cutOff({ url }: Download, offset: number, cause?: unknown): CliFailure {

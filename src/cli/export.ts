@@ -12,7 +12,7 @@ import { written } from './written-file.ts'
 const KIB = 1024
 
 export async function exportEvents(inputs: Arguments): Promise<number> {
-  const wanted = wantedExport(inputs)
+  const exported = wantedExport(inputs)
   const out = inputs.text('bundle') ?? inputs.text('out')
   if (inputs.has('json') && (out === undefined || out === '-'))
     throw usageFailure('--json goes with --out or --bundle: without them the export itself is what is printed')
@@ -20,9 +20,10 @@ export async function exportEvents(inputs: Arguments): Promise<number> {
     throw usageFailure(
       'an export holds what others wrote, byte for byte, which a terminal might obey: name a file with --out, or pipe it on',
     )
-  const chunks = inputs.text('url') === undefined ? localExport(inputs.settings, wanted) : remoteExport(inputs, wanted)
+  const chunks =
+    inputs.text('url') === undefined ? localExport(inputs.settings, exported) : remoteExport(inputs, exported)
   const bytes = await written(chunks, out)
-  const { tenant, format, query } = wanted
+  const { tenant, format, query } = exported
   if (inputs.has('json'))
     process.stdout.write(jsonLine({ file: out ?? '-', bytes, format, tenant, query: { ...query } }))
   else process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${query.run ?? tenant}`)}\n`)
@@ -55,8 +56,8 @@ function leafOf(text: string | undefined): number | undefined {
   return Number(text)
 }
 
-function remoteExport(inputs: Arguments, wanted: WantedExport): AsyncIterable<Uint8Array> {
-  return remoteFile(inputs, pathOf(wanted))
+function remoteExport(inputs: Arguments, exported: WantedExport): AsyncIterable<Uint8Array> {
+  return remoteFile(inputs, pathOf(exported))
 }
 
 /** What a running ledger answers at this path, with its query, under a token of scope `audit:export`. */

@@ -107,13 +107,13 @@ export async function rotateKeys({ settings, has }: Arguments): Promise<number> 
   const key = what === 'log' ? noteVerifier(origin, after.checkpointKey).text : undefined
   const kid = key ?? (what === 'ring' ? currentKey(after.ring).kid : after.tokenKeys.at(-1)?.kid)
   process.stdout.write(has('json') ? jsonLine({ kid: kid ?? null, use: USES[what] }) : `${kid}\n`)
-  process.stderr.write(`${SAID[what]}\n`)
+  process.stderr.write(`${ROTATED[what]}\n`)
   return EXIT.ok
 }
 
 const USES = { ring: 'seal', tokens: 'token', log: 'log' } as const
 
-const SAID: Readonly<Record<Rotated, string>> = {
+const ROTATED: Readonly<Record<Rotated, string>> = {
   ring: 'the new key is in the key file: a running ledger takes it up within seconds; copy the file to where you keep its backup',
   tokens: 'tokens made before are refused from now on',
   log:

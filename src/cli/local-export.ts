@@ -1,4 +1,4 @@
-/** @module A file made from the store itself, which this command owns meanwhile: it goes on record like any other. */
+/** @module A file made from the store itself, which this command owns meanwhile: it is recorded like any other. */
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'

@@ -45,6 +45,6 @@ export function requireRunning(all: readonly ServerProjection[]): void {
   if (fault !== undefined) throw fault
   const still = ownOf(all).find(({ state }) => state !== 'running' && state !== 'starting')
   if (still === undefined) return
-  const why = oneLine(`${still.name} does not run: ${still.status}, ${still.reason}`)
-  throw new CliFailure(`${why} ("countersign projections status" shows all)`, EXIT.unproven)
+  const text = oneLine(`${still.name} does not run: ${still.status}, ${still.reason}`)
+  throw new CliFailure(`${text} ("countersign projections status" shows all)`, EXIT.unproven)
 }

@@ -41,7 +41,7 @@ async function proofFromFiles(
 ): Promise<OfflineProof | undefined> {
   const headerOf = async (stream: string, revision: number): Promise<string | undefined> =>
     (await readOne(reader, { stream, revision }))?.header
-  const onLeftAside = (why: string): void => void process.stderr.write(`${oneLine(`countersign: ${why}`)}\n`)
+  const onLeftAside = (reason: string): void => void process.stderr.write(`${oneLine(`countersign: ${reason}`)}\n`)
   for await (const tiles of tilesForReading(settings, onLeftAside)) {
     const proven = await proveFromTiles(tiles, headerOf, request)
     if (proven !== undefined) return proven

@@ -24,7 +24,7 @@ export type FindReaderKey = (name: string, keyId?: string) => ReaderKey | undefi
 /** Whose the thing to be verified is: the store that was requested is the reader's, exports and bundles may be anybody's. */
 export type Origin = 'own-store' | 'foreign'
 
-/** Throws `CliFailure` for a key, or a file of keys, that is none. */
+/** Throws `CliFailure` for what is not a key or a file of keys. */
 export function readerKeys({ text, settings }: Arguments, origin: Origin): FindReaderKey {
   const named = text('key')
   if (named !== undefined) return namedKeys(named)

@@ -59,8 +59,11 @@ function textOf(line: ReplayLine, paint: Paint): string {
   if (line.verdict !== undefined) return verdictText(line, paint)
   const { revision, type = '', time = '', actor = '', ok, step, snapshot, skipped, faults } = line
   const mark = ok === false ? paint('no', 'red') : paint('ok', 'green')
-  const why = skipped ?? (faults === undefined ? undefined : faultText(faults))
-  const more = [snapshot === undefined ? '' : `snapshot ${String(snapshot)}`, why === undefined ? '' : String(why)]
+  const reason = skipped ?? (faults === undefined ? undefined : faultText(faults))
+  const more = [
+    snapshot === undefined ? '' : `snapshot ${String(snapshot)}`,
+    reason === undefined ? '' : String(reason),
+  ]
   const reported = [String(type).padEnd(20), String(time), `step ${String(step ?? '-')}`, String(actor), ...more]
   const texts = reported.filter((part) => part !== '').map(oneLine)
   return [String(revision).padStart(5), mark, ...texts].join('  ').trimEnd()

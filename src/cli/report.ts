@@ -99,7 +99,7 @@ function peopleOf(events: readonly JsonObject[]): readonly JsonObject[] {
   return [...counts.values()].map((each) => ({ ...each }))
 }
 
-/** The last line of a replay: the run verified and folded anew. */
+/** The last line of a replay: the run verified and folded again. */
 async function verdictOf(api: Api, run: string, past: Params): Promise<JsonObject> {
   let text = ''
   for await (const chunk of api.text(`/v1/runs/${run}/replay`, past, new AbortController().signal)) text += chunk

@@ -92,8 +92,8 @@ function printer(input: Arguments): (event: JsonObject) => void {
   if (input.has('json') || stdout.isTTY !== true) return (event) => stdout.write(jsonLine(event))
   return ({ time, type, run, stream, revision, actor, agent, tool, verdict }) => {
     const place = `${cellText(run ?? stream)}@${cellText(revision)}`
-    const who = [actor, agent, tool, verdict].map(cellText).filter((text) => text !== '')
+    const columns = [actor, agent, tool, verdict].map(cellText).filter((text) => text !== '')
     const kind = cellText(type).padEnd(TYPE_COLUMN)
-    stdout.write(`${paint(cellText(time), 'dim')}  ${paint(kind, 'bold')}  ${place}  ${who.join('  ')}\n`)
+    stdout.write(`${paint(cellText(time), 'dim')}  ${paint(kind, 'bold')}  ${place}  ${columns.join('  ')}\n`)
   }
 }

@@ -62,7 +62,7 @@ export class Tour {
   async budget(): Promise<void> {
     this.#title('3. A budget is enforced before the money is spent')
     const reserve = (cost: string): Command => ({ kind: 'reserve', body: { agent: 'writer', cost } })
-    const held = await this.#accepted('writer reserves 0.80 USD', reserve('0.80'))
+    const reservation = await this.#accepted('writer reserves 0.80 USD', reserve('0.80'))
     const refused = await this.#refused('analyst wants 0.50 USD more', {
       kind: 'reserve',
       body: { agent: 'analyst', cost: '0.50' },
@@ -73,7 +73,7 @@ export class Tour {
     const usage = { tokens: 1200, cost: '0.64', currency: 'USD' }
     await this.#accepted('writer used 0.64 USD of it', {
       kind: 'settle-reservation',
-      reservationId: String(held?.reservationId),
+      reservationId: String(reservation?.reservationId),
       body: { usage },
     })
   }

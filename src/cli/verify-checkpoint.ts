@@ -69,8 +69,8 @@ export function uncheckedEnds(
   const open = [...seen].filter((tenant) => !covered.tenants.has(tenant) && tenant !== held?.tenant)
   if (open.length === 0) return unchecked
   const more = open.length > NAMED_MAX ? ` and ${open.length - NAMED_MAX} more tenants` : ''
-  const why = `${covered.path} has no checkpoint of ${open.slice(0, NAMED_MAX).join(', ')}${more}`
-  return [...unchecked, unshown(why)]
+  const gap = `${covered.path} has no checkpoint of ${open.slice(0, NAMED_MAX).join(', ')}${more}`
+  return [...unchecked, unshown(gap)]
 }
 
 /**
@@ -92,8 +92,8 @@ export function checkpointsBeside(storePath: string, findKey: FindReaderKey): Ke
   }
 }
 
-function unshown(why: string): string {
-  return `whether events were cut off at the end: ${why}, and only a checkpoint shows that (--checkpoint FILE)`
+function unshown(gap: string): string {
+  return `whether events were cut off at the end: ${gap}, and only a checkpoint shows that (--checkpoint FILE)`
 }
 
 function keptIn(

@@ -37,7 +37,7 @@ export interface VerifyTarget {
 export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   /** Called once the source is open, with about as many events as it holds where that is known. */
   readonly onOpen?: (expected: number | undefined) => void
-  /** What the history is held against, besides what lies beside a store. */
+  /** What the history is checked against, besides what lies beside a store. */
   readonly checkpoint?: HeldCheckpoint
   readonly findKey: FindReaderKey
   /** Other parts of a log are verified with it. */

@@ -28,9 +28,9 @@ export async function writeTimestamp({ settings, tenant, folder, json }: Timesta
   writeFileSync(reply, Buffer.from(stamp.reply, 'base64'))
   const { size, time, authority } = stamp
   const check = `openssl ts -verify -data ${data} -in ${reply} -CAfile AUTHORITY.pem`
-  const said = { tenant, size, time, authority, data, reply, check }
+  const summary = { tenant, size, time, authority, data, reply, check }
   process.stdout.write(
-    json ? jsonLine(said) : `${size} events existed by ${time}, says ${authority}\nto be checked by: ${check}\n`,
+    json ? jsonLine(summary) : `${size} events existed by ${time}, says ${authority}\nto be checked by: ${check}\n`,
   )
   return EXIT.ok
 }

@@ -35,7 +35,7 @@ export function beginExchange(timeoutMs: number, callers: AbortSignal | undefine
   }
 }
 
-/** Not every `fetch` hears of an abort, or not while its answer is read. */
+/** Not every `fetch` learns of an abort, or not while its answer is read. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason)

@@ -36,7 +36,7 @@ export interface Transport {
   readonly url: string
   /** A JSON answer. Throws `LedgerError`, `UnreachableError`, or the reason of the abort. */
   json(ask: Ask): Promise<Answer>
-  /** The text of an answer as it comes. Throws the same; left early, it lets go of the connection. */
+  /** The text of an answer as it comes. Throws the same; left early, it releases the connection. */
   text(ask: Ask): AsyncIterable<string>
 }
 
@@ -60,7 +60,7 @@ export function createTransport(options: TransportOptions): Transport {
 /** What is made of a 2xx response: it owns the exchange, and ends it. */
 type Take<T> = (response: Response, exchange: Exchange) => Promise<T>
 
-/** Left early, it lets go of the connection. */
+/** Left early, it releases the connection. */
 async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncGenerator<string, void> {
   const { body, exchange } = await send(options, url, ask, async (response, opened) => ({
     body: response.body,

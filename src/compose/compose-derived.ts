@@ -22,7 +22,7 @@ export interface ReadingFilesOptions {
   readonly path: string | undefined
   readonly guard: FileGuard
   readonly store: Pick<EventStore, 'recordAt' | 'end' | 'comparePositions'>
-  /** Where another machine's file can be had, for a process without one of its own. */
+  /** Where another machine's file is available, for a process without one of its own. */
   readonly take?: TakeFile | undefined
   /** The store goes on while it is read. */
   readonly follows: boolean

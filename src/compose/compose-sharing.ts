@@ -100,10 +100,10 @@ async function takeCopy(
   })
 }
 
-/** Puts the copy of this file at a path of the caller's own; false where there is none. Rejects, with the reason, where there is one that cannot be had. */
+/** Puts the copy of this file at a path of the caller's own; false where there is none. Rejects, with the reason, where there is one that is not available. */
 export type TakeFile = (file: string, path: string) => Promise<boolean>
 
-/** For a process that reads and has no files of its own: connects when the first file is wanted, and lets go of the server with it. */
+/** For a process that reads and has no files of its own: connects when the first file is wanted, and releases the server with it. */
 export function copiesFor(open: () => Promise<SharedCopies | undefined>, keys: KeySource): TakeFile {
   return async (file, path) => {
     const kind = KINDS.find((each) => each.file === file)
@@ -125,7 +125,7 @@ export class SharedFiles implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /** Before the files are opened: takes a copy for each that is missing. What cannot be taken is made from the store, as ever. */
+  /** Before the files are opened: takes a copy for each that is missing. What cannot be taken is made from the store, as always. */
   async fetch(): Promise<void> {
     const { copies, data, keys, log } = this.#deps
     for (const kind of KINDS) {

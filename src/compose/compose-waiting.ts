@@ -22,7 +22,7 @@ export interface Opening {
   readonly stop: () => void
 }
 
-/** Everything that `openLedger` does is done anew at each try: another process may have founded the ledger meanwhile. */
+/** Everything that `openLedger` does is done again at each try: another process may have founded the ledger meanwhile. */
 export function startOpening(settings: Settings, log: Log): Opening {
   const stopping = new AbortController()
   let reason = ''

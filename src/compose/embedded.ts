@@ -10,7 +10,7 @@ import { type OpenLedger, openLedger } from './compose.ts'
 
 export interface Embedded {
   readonly ledger: Ledger
-  /** Shows it over HTTP, until that is closed: before the handle is returned. Rejects with node's own error where the address cannot be had. */
+  /** Shows it over HTTP, until that is closed: before the handle is returned. Rejects with node's own error where the address is not available. */
   readonly serve: (address: ServeAddress) => Promise<Served>
   /** Gives the handle back; the last one closes the store. */
   readonly close: () => Promise<void>

@@ -19,7 +19,7 @@ interface Job {
 
 export interface JudgedBy {
   readonly judge: HandoffJudge
-  /** As it stands in the record. */
+  /** As it is in the record. */
   readonly name: string
   readonly log: Pick<Log, 'warn'>
 }

@@ -10,7 +10,7 @@ import { WorkQueue } from '../resources/work-queue.ts'
 import type { KeyPlace, StorePlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { AuditSnapshots } from '../store/sqlite/audit-snapshots.ts'
-import { keptLeaves } from '../store/sqlite/sqlite-leaves.ts'
+import { sharedLeaves } from '../store/sqlite/sqlite-leaves.ts'
 import { openReader } from './compose-stores.ts'
 import { keysAt } from './worker-parts.ts'
 
@@ -33,7 +33,7 @@ async function serve(port: MessagePort, { store: place, keys: keyPlace, logs, au
   const say = (message: FromReader, handedOver: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, handedOver)
   sealer.onFault((fault) => say({ kind: 'fault', fault }))
-  const leaves = keptLeaves(logs)
+  const leaves = sharedLeaves(logs)
   const snapshots = new AuditSnapshots(audit)
   const readIndex: ReaderSources['readIndex'] = (owner, read) => snapshots.read(owner, read)
   const reader = new BodyReader({ store, sealer, openLeaves: leaves.open, readIndex, work: new WorkQueue(), say })

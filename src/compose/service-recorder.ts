@@ -102,7 +102,7 @@ function watchedFiles(
     let last = first
     const file = watchFile({ path, value: first, read: digestOfFile, onError: () => undefined })
     file.onChange((digest) => {
-      // A file that was written anew with the same bytes is no change; one that is gone leaves what it said in force.
+      // A file that was written again with the same bytes is no change; one that is gone leaves what it said in force.
       if (digest === undefined || digest === last) return
       last = digest
       onEdit(setting, digest)

@@ -43,7 +43,7 @@ export function decideDenial(state: RunState, decision: OnApproval, env: Env): D
   return append({ type: 'ApprovalDenied', data: decidedBody(approval, decision, env) })
 }
 
-/** What was granted, in whole or in part, and not used: by whoever may decide on it. The call waits anew, with the same end. */
+/** What was granted, in whole or in part, and not used: by whoever may decide on it. The call waits again, with the same end. */
 export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env): Decision {
   const { approvalId, body } = decision
   const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
@@ -182,7 +182,7 @@ function counts({ roles }: ApprovalNeed, having: readonly string[]): boolean {
   return roles === undefined || roles.some((role) => having.includes(role))
 }
 
-/** Of the caller's roles those that a need names: no other goes on record. */
+/** Of the caller's roles those that a need names: no other is recorded. */
 function countedRoles({ needs }: Pick<ApprovalState, 'needs'>, { roles = [] }: Env): string[] {
   return roles.filter((role) => needs.some((need) => need.roles?.includes(role)))
 }

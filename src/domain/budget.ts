@@ -37,7 +37,7 @@ export interface ClaimInHand {
   readonly callId: string
   readonly phase: Phase
   readonly key: string
-  /** The call as it stands, where it is claimed anew. */
+  /** The call as it stands, where it is claimed again. */
   readonly before: CallState | undefined
   readonly env: Env
 }

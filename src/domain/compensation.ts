@@ -109,7 +109,7 @@ export interface RollbackStep {
 
 /**
  * What an outcome means to the run's rollback, if there is one; nothing to a rollback of a scope below the run. A forward call that
- * was in flight joins the plan with its outcome; a verdict that changes later ends the rollback anew.
+ * was in flight joins the plan with its outcome; a verdict that changes later ends the rollback again.
  */
 export function rollbackStep(state: RunState, outcome: OutcomeInHand, env: Env): RollbackStep {
   if (!state.compensations.some((each) => each.scope === undefined)) return { expired: [], end: [] }

@@ -137,7 +137,7 @@ function asJudged(
   return accepted(state, envelope, { context, verdict, env })
 }
 
-/** A signature that does not hold is evidence: it goes on record. */
+/** A signature that does not hold is evidence: it is recorded. */
 export function refusedEnvelope(
   state: RunState,
   env: Env,

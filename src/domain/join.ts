@@ -91,7 +91,7 @@ function* verdictOn(
   return fork.join === 'union' ? yield* unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
 }
 
-/** What a judge has come to object to since the fork began stands against its join as against a handoff, unless that says the place anew. */
+/** What a judge has come to object to since the fork began stands against its join as against a handoff, unless that says the place again. */
 function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
   state: RunState,
   { after, agents, offers }: { after: JsonObject; agents: readonly string[]; offers: readonly Offer[] },

@@ -104,7 +104,7 @@ function refusing(message: string): Finding {
   return findingOf({ path: '', message }, 'error')
 }
 
-/** Whoever says the place anew, or why it stands, has answered. */
+/** Whoever says the place again, or why it stands, has answered. */
 function isSettled(
   before: JsonObject,
   after: JsonObject,

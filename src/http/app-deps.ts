@@ -22,7 +22,7 @@ export interface HttpSettings extends RateSettings {
   readonly streamsPerTenant: number
   /** Silence on a tail after which a comment is sent. */
   readonly heartbeatMs: number
-  /** Open streams are held against their tokens so often. */
+  /** Open streams are checked against their tokens so often. */
   readonly tokenCheckMs: number
   /** `/metrics` without a token. */
   readonly openMetrics: boolean

@@ -146,7 +146,7 @@ export function runPathOf(path: string): string | undefined {
   return /^\/v1\/runs\/[^/]+/.exec(path)?.[0]
 }
 
-/** A member of an answer as a text; empty where it is none. */
+/** A member of an answer as a text; empty where it is not valid. */
 export function textMember(body: JsonObject, name: string): string {
   const value = body[name]
   return typeof value === 'string' ? value : ''

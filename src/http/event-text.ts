@@ -1,8 +1,8 @@
-/** @module Events as answers show them: the texts that were signed, byte for byte, never printed anew. */
+/** @module Events as answers show them: the texts that were signed, byte for byte, never printed again. */
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
 /** One line of JSON. Header and data are JCS texts: they hold no line feed. */
 export function eventText({ texts, digest, seal }: LedgerEvent): string {
-  const said = seal === undefined ? '' : `,"seal":"${seal}"`
-  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"${said}}`
+  const sealText = seal === undefined ? '' : `,"seal":"${seal}"`
+  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"${sealText}}`
 }

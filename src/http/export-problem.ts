@@ -2,7 +2,11 @@
 import type { ExportRefusal } from '../export/export-refusal.ts'
 import { type Problem, problem } from './problems.ts'
 
-export function problemOfExport(why: ExportRefusal): Problem {
-  if (why.code === 'refused') return why.refusal
-  return problem(why.code, why.detail, why.code === 'beyond-log' ? { evidence: { treeSize: why.treeSize } } : {})
+export function problemOfExport(refused: ExportRefusal): Problem {
+  if (refused.code === 'refused') return refused.refusal
+  return problem(
+    refused.code,
+    refused.detail,
+    refused.code === 'beyond-log' ? { evidence: { treeSize: refused.treeSize } } : {},
+  )
 }

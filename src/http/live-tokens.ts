@@ -1,5 +1,5 @@
 /**
- * @module What ends with its token while it runs: streams that outlive the request that opened them. Tokens are judged anew again and again,
+ * @module What ends with its token while it runs: streams that outlive the request that opened them. Tokens are judged again and again,
  * as they would be on a new request, so that expiry, a retired key and a removed issuer end what they opened (F33).
  */
 import type { TokenVerifier } from '../signing/tokens.ts'

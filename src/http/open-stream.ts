@@ -65,18 +65,18 @@ async function* recorded(
   const endless = contentType === EVENT_STREAM
   if (endless) await access.record()
   let whole = false
-  let held: Uint8Array | undefined
+  let previous: Uint8Array | undefined
   try {
     for await (const chunk of chunks(signal)) {
-      if (held !== undefined) yield held
-      held = chunk
+      if (previous !== undefined) yield previous
+      previous = chunk
       if (!endless) continue
       yield chunk
-      held = undefined
+      previous = undefined
     }
     whole = true
     if (!endless) await access.record()
-    if (held !== undefined) yield held
+    if (previous !== undefined) yield previous
   } finally {
     if (!whole && !endless) await access.record(true)
   }

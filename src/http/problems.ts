@@ -18,7 +18,7 @@ export function problem(code: ProblemCode, detail: string, more: Omit<Problem, '
 }
 
 export function statusOf({ code, evidence }: Problem): number {
-  // What an agent has signed cannot be mended by asking again with another precondition: it has to sign anew.
+  // What an agent has signed cannot be mended by asking again with another precondition: it has to sign again.
   if (code === 'stale-parent' && evidence?.signed === true) return 409
   return STATUS[code]
 }

@@ -1,6 +1,6 @@
 /**
  * @module Requests by route for /metrics, counted in plain numbers and told when somebody asks: a metric of the library looks its labels up and checks
- * them for each request anew.
+ * them for each request again.
  */
 import { Counter, type Metric, type Registry } from 'prom-client'
 import { gauge, PREFIX } from './registered.ts'
@@ -74,9 +74,9 @@ function took(count: RouteCount, seconds: number): void {
 /** The library has no histogram that is filled from counts. Routes that nobody has requested yet are not in it. */
 function secondsOf(routes: readonly RouteCount[]): Metric {
   const name = `${PREFIX}http_request_seconds`
-  const told = { name, help: 'Time to the head of the answer.', type: 'histogram', aggregator: 'sum' }
-  const get = async () => ({ ...told, values: routes.flatMap((count) => valuesOf(name, count)) })
-  return { ...told, get } as unknown as Metric
+  const options = { name, help: 'Time to the head of the answer.', type: 'histogram', aggregator: 'sum' }
+  const get = async () => ({ ...options, values: routes.flatMap((count) => valuesOf(name, count)) })
+  return { ...options, get } as unknown as Metric
 }
 
 function valuesOf(name: string, { labels, buckets, seconds }: RouteCount) {

@@ -29,7 +29,7 @@ export interface Ask<Query = unknown> {
   /** The path with its parameters decoded: what an idempotency key is bound to. */
   readonly path: string
   readonly query: Query
-  /** Present where the read goes on record: what the handler knows about the answer. */
+  /** Present where the read is recorded: what the handler knows about the answer. */
   readonly access?: AccessNote
   /** Present where the route takes a body. */
   readonly body?: HeldBody

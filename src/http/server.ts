@@ -57,7 +57,7 @@ export interface RunningServer {
   close(graceMs: number): Promise<void>
 }
 
-/** Listens. Rejects with node's own error where the address cannot be had (`EADDRINUSE`, `EACCES`). */
+/** Listens. Rejects with node's own error where the address is not available (`EADDRINUSE`, `EACCES`). */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const unused = new Set<Socket>()
   const server = createNodeServer(options, unused)

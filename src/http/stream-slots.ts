@@ -45,10 +45,10 @@ export function createStreamSlots(perTenant: number, memory: MemoryAccount): Str
       const release = memory.take(bytesOf(kind, heldBytes), tenant)
       if (release === undefined) return 'overloaded'
       change(tenant, 1)
-      let held = true
+      let isHeld = true
       return () => {
-        if (held) change(tenant, -1)
-        held = false
+        if (isHeld) change(tenant, -1)
+        isHeld = false
         release()
       }
     },

@@ -60,7 +60,7 @@ type Step =
   | { readonly kind: 'start'; readonly run: ImportedRun }
   | { readonly kind: 'end'; readonly run: ImportedRun }
 
-/** A settle names the id that its claim got, so it stands in a later batch; a claim may share one with settles before it. */
+/** A settle names the id that its claim got, so it is in a later batch; a claim may share one with settles before it. */
 function batchesOf(run: ImportedRun): Step[][] {
   const batches: Step[][] = [[{ kind: 'start', run }]]
   const inBatch = new Set<string>()

@@ -5,7 +5,7 @@ import type { Position } from '../store/event-store.ts'
 
 /**
  * An event as it is read: the parsed parts, and the exact texts that were signed. Its parts may be made when they are first looked at: it is passed
- * on as it is. A spread would lose `data`, `digest` and `texts` without a word; they are accessors of a class here, which the compiler leaves out of
+ * on as it is. A spread would lose `data`, `digest` and `texts` silently; they are accessors of a class here, which the compiler leaves out of
  * the type of a spread as well.
  */
 export abstract class LedgerEvent {

@@ -28,7 +28,7 @@ export function isKeyName(name: string): boolean {
   return name !== '' && isWellFormed(name) && !/[\s+\p{Cc}\p{Z}]/u.test(name)
 }
 
-/** The verifier of a name and a key, from either half. Throws `TypeError` for another kind of key or a name that is none. */
+/** The verifier of a name and a key, from either half. Throws `TypeError` for another kind of key or an invalid name. */
 export function noteVerifier(name: string, key: KeyObject, type: NoteType = NOTE_TYPES.ed25519): NoteVerifier {
   const publicKey = key.type === 'public' ? key : createPublicKey(key)
   if (publicKey.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')

@@ -20,7 +20,7 @@ const Answer = z.strictObject({
   promptDigest: Schema.shape.promptDigest,
 })
 
-/** Dialled by the guard: at the operator's address and no other, redirects refused. Throws `DialError` for an `allow` that is none. */
+/** Dialled by the guard: at the operator's address and no other, redirects refused. Throws `DialError` for an invalid `allow`. */
 export function httpJudge(url: string, trust: Pick<TrustOptions, 'allow' | 'timeoutMs' | 'lookup'>): HandoffJudge {
   const timeoutMs = trust.timeoutMs ?? ANSWER_MAX_MS
   const fetch = guardedFetch({ ...trust, timeoutMs, maxResponseBytes: ANSWER_MAX_BYTES })

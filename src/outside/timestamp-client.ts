@@ -1,4 +1,4 @@
-/** @module A time-stamping authority over HTTP (RFC 3161, section 3.4): dialled by the guard, its answer held against the request before it counts. */
+/** @module A time-stamping authority over HTTP (RFC 3161, section 3.4): dialled by the guard, its answer checked against the request before it counts. */
 import { randomBytes } from 'node:crypto'
 import { TIMESTAMP_REPLY_MAX_BYTES } from '../../schemas/value-forms.ts'
 import { DialError } from '../dialling/dial-error.ts'

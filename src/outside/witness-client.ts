@@ -12,7 +12,7 @@ import { SettingsError } from '../settings/settings-error.ts'
 const ANSWER_MAX_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024
 
-/** A witness at its submission prefix, dialled by the guard: at this address and no other, redirects refused. Throws `DialError` for an `allow` that is none. */
+/** A witness at its submission prefix, dialled by the guard: at this address and no other, redirects refused. Throws `DialError` for an invalid `allow`. */
 export function httpWitness(
   url: string,
   verifier: NoteVerifier,

@@ -15,7 +15,7 @@ export interface ReaderThreadOptions {
   readonly workerData: unknown
   readonly onFault: (fault: SealFault) => void
   /** Called once for each end that nobody requested. */
-  readonly onDeath: (why: string) => void
+  readonly onDeath: (reason: string) => void
 }
 
 type Answer = Exclude<Extract<FromReader, { readonly id: number }>, { readonly kind: 'question' }>
@@ -88,10 +88,10 @@ export class ReaderThread {
     const worker = startWorker<FromReader>({
       ...{ file, workerData, name: 'reader' },
       receive: (message) => this.#receive(message),
-      ended: (why) => {
+      ended: (reason) => {
         if (worker !== this.#worker) return
-        this.#forget(why)
-        this.#options.onDeath(why)
+        this.#forget(reason)
+        this.#options.onDeath(reason)
       },
     })
     this.#worker = worker
@@ -123,13 +123,13 @@ export class ReaderThread {
       })
   }
 
-  #forget(why: string): void {
+  #forget(reason: string): void {
     const waiting = this.#waiting
     this.#worker = undefined
     this.#waiting = new Map()
     this.#bodies = 0
     this.#heapBytes = 0
-    for (const { reject } of waiting.values()) reject(lost(why))
+    for (const { reject } of waiting.values()) reject(lost(reason))
   }
 }
 
@@ -142,6 +142,6 @@ export interface ReaderLine {
   readonly closed: () => void
 }
 
-function lost(why: string): StoreUnavailableError {
-  return new StoreUnavailableError(`the thread that reads is gone (${why}): ask again`, RETRY_MS)
+function lost(reason: string): StoreUnavailableError {
+  return new StoreUnavailableError(`the thread that reads is gone (${reason}): ask again`, RETRY_MS)
 }

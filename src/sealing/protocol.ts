@@ -50,7 +50,7 @@ export type ToSealer =
   | { readonly kind: 'store'; readonly epoch: number; readonly status: StoreStatus }
   /** The key that seals from now on. */
   | { readonly kind: 'key'; readonly kid: string }
-  /** The file of views was made anew. */
+  /** The file of views was rebuilt. */
   | { readonly kind: 'views-renewed' }
   | { readonly kind: 'end' }
 

@@ -181,7 +181,7 @@ function scanString(scan: Scan): boolean {
     const after = scanEscape(scan)
     if (after < 0) return false
     scan.backslash = nextBackslash(scan.text, after)
-    // Looked for anew only when the escape hid it: else many escapes before a far quote would cost quadratic time.
+    // Looked for again only when the escape hid it: else many escapes before a far quote would cost quadratic time.
     if (quote < after) quote = scan.text.indexOf('"', after)
   }
   if (quote < 0) return refuse(scan, 'json-syntax', start, 'a string does not end')

@@ -163,7 +163,7 @@ export function headerMac(parts: HeaderParts, key: MacKey): string {
   return textMac(EVENT_PREFIX, key, parts.before, parts.after)
 }
 
-/** The stored text: the mac stands in its place of the order. */
+/** The stored text: the mac is in its place of the order. */
 export function sealedText(parts: HeaderParts, mac: string): string {
   return `${parts.before},"mac":"${mac}"${parts.after}`
 }

@@ -19,7 +19,7 @@ export { issueToken, publicJwks, type TokenRequest, tokenSigner } from './token-
 export { assertTrust, TokenTrustError, type TrustedIssuer } from './token-trust.ts'
 
 export const TOKEN_MAX_CHARS = 8 * 1024
-/** How long a verified token passes without being verified anew; never beyond its own end or its key's. */
+/** How long a verified token passes without being verified again; never beyond its own end or its key's. */
 const TOKEN_CACHE_MS = 60_000
 
 /** For the log only: a caller learns no more than that the token was refused. */

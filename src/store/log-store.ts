@@ -1,6 +1,6 @@
 /**
  * @module The log port: what the Merkle logs keep beside the event store, in one local file. Losing it loses nothing: it is made
- * anew from the event store, and nothing in it is signed before the stored events were read again.
+ * again from the event store, and nothing in it is signed before the stored events were read again.
  */
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
@@ -19,7 +19,7 @@ export interface LogStamp {
   readonly size: number
   /** Index of the event that holds the token. */
   readonly leaf: number
-  /** When that was put on record. */
+  /** When that was recorded. */
   readonly time: string
 }
 

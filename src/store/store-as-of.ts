@@ -27,7 +27,7 @@ export function storeAsOf(reader: ReadHalf, last: Position): ReadHalf {
       const revision = await reader.findRequest(stream, requestId)
       return revision !== undefined && revision <= (await head(stream)) ? revision : undefined
     },
-    // What is past does not grow: whoever follows it hears of nothing new.
+    // What is past does not grow: whoever follows it learns of nothing new.
     subscribe: (options, signal) => reader.subscribe(options, signal),
   }
 }

@@ -80,7 +80,7 @@ export interface FaultRow {
   readonly stream: string
   readonly revision: number
   readonly code: string
-  /** When it was put on record; RFC 3339, UTC. */
+  /** When it was recorded; RFC 3339, UTC. */
   readonly foundAt: string
 }
 

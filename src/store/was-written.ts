@@ -1,4 +1,4 @@
-/** @module Whether an append whose answer was lost stands in the store: decided by the header texts, which hold ids and macs. */
+/** @module Whether an append whose answer was lost is in the store: decided by the header texts, which hold ids and macs. */
 import type { Append, EventStore, ReadRecord } from './event-store.ts'
 
 /** Reads on from the expected revision. Throws what reading the store throws: then nobody knows. */

@@ -1,5 +1,5 @@
 /**
- * @module What a time-stamping authority answered (RFC 3161, section 2.4.2): read without trusting it, held against what was requested. Whether
+ * @module What a time-stamping authority answered (RFC 3161, section 2.4.2): read without trusting it, checked against what was requested. Whether
  * the signature fits is `token-signature.ts`.
  */
 import { fromBER } from 'asn1js'

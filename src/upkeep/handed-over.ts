@@ -17,7 +17,7 @@ export class HandedOver<T extends DerivedFile> {
 
   /**
    * Closes the file here, and from now on reads it as `beside` does; `instead` replaces members, such as those that write. What is at hand of the
-   * file is forgotten, as after it was rebuilt: from here on it changes without a word.
+   * file is forgotten, as after it was rebuilt: from here on it changes silently.
    */
   handOver(beside: T, instead: Partial<T>): void {
     this.#current[Symbol.dispose]()

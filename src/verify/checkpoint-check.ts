@@ -47,9 +47,9 @@ export async function* withCheckpoints(
   held: readonly HeldCheckpoint[],
 ): AsyncGenerator<readonly SourceItem[]> {
   const streams = new Set<string>()
-  const logs = new Map<string, HeldLog>()
+  const logs = new Map<string, CheckedLog>()
   for (const { tenant, checkpoint } of held) {
-    const log = logs.get(tenant) ?? new HeldLog()
+    const log = logs.get(tenant) ?? new CheckedLog()
     log.hold(checkpoint)
     logs.set(tenant, log)
   }
@@ -66,30 +66,30 @@ export async function* withCheckpoints(
 }
 
 /** One log, grown from its leaves and compared at the size of each checkpoint. */
-class HeldLog {
+class CheckedLog {
   readonly #tree = new CompactTree()
-  readonly #held: Checkpoint[] = []
+  readonly #checkpoints: Checkpoint[] = []
   readonly #wrong: Checkpoint[] = []
 
   hold(checkpoint: Checkpoint): void {
-    this.#held.push(checkpoint)
+    this.#checkpoints.push(checkpoint)
     this.#compare()
   }
 
   take(item: Exclude<SourceItem, SourceFault>): void {
-    if (this.#held.every(({ size }) => size <= this.#tree.size)) return
+    if (this.#checkpoints.every(({ size }) => size <= this.#tree.size)) return
     this.#tree.append('sound' in item ? digestBytes(item.digest) : leafHash(item.header))
     this.#compare()
   }
 
   #compare(): void {
-    for (const each of this.#held)
+    for (const each of this.#checkpoints)
       if (each.size === this.#tree.size && !sameHash(this.#tree.root(), each.root)) this.#wrong.push(each)
   }
 
   faults(): readonly SourceFault[] {
     return [
-      ...this.#held.filter(({ size }) => size > this.#tree.size).map((each) => this.#behind(each)),
+      ...this.#checkpoints.filter(({ size }) => size > this.#tree.size).map((each) => this.#behind(each)),
       ...this.#wrong.map(mismatch),
     ]
   }

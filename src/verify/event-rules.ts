@@ -11,9 +11,9 @@ import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { type KeyOrder, ringIndex } from '../signing/key-ring.ts'
 import type { VerifyFaultCode } from './fault.ts'
 
-type Found = readonly { readonly code: VerifyFaultCode; readonly message: string }[]
+type EventFaults = readonly { readonly code: VerifyFaultCode; readonly message: string }[]
 
-const NONE: Found = []
+const NONE: EventFaults = []
 const FIRST_OF_RUN = 'RunStarted'
 const FIRST_OF_LEDGER = 'LedgerCreated'
 const DISCLOSURE = 'RunKeyDisclosed'
@@ -80,12 +80,12 @@ export class EventRules {
   }
 
   /** Rules for an event whose seal fits, or whose seal nobody can check. */
-  check(header: Header, data: string): Found {
+  check(header: Header, data: string): EventFaults {
     const found = [this.#place(header), this.#end(header), this.#key(header), this.#body(header, data)]
     return found.every((each) => each === NONE) ? NONE : found.flat()
   }
 
-  #place({ stream, revision, type }: Header): Found {
+  #place({ stream, revision, type }: Header): EventFaults {
     if (type === FIRST_OF_LEDGER && stream !== SYSTEM_STREAM)
       return fault('first-event', `${type} outside ${SYSTEM_STREAM}`)
     const kind = parseStream(stream)?.kind
@@ -99,7 +99,7 @@ export class EventRules {
     )
   }
 
-  #end({ stream, type }: Header): Found {
+  #end({ stream, type }: Header): EventFaults {
     const isBehind = this.#disclosed.has(stream)
     if (disclosesRun(type)) this.#disclosed.add(stream)
     if (!isBehind) return NONE
@@ -109,14 +109,14 @@ export class EventRules {
     )
   }
 
-  #key(header: Header): Found {
+  #key(header: Header): EventFaults {
     const { ring } = this.#options
     if (ring === undefined || this.#announced === undefined) return NONE
     if (ringIndex(ring, header.kid) <= this.#announced) return NONE
     return fault('key-not-announced', `sealed with ${header.kid} before the ledger announced that key`)
   }
 
-  #body(header: Header, data: string): Found {
+  #body(header: Header, data: string): EventFaults {
     const system = header.stream === SYSTEM_STREAM
     if (!this.#options.bodies && !system) return Object.hasOwn(EVENTS, header.type) ? NONE : unknownType(header.type)
     if (!Object.hasOwn(EVENTS, header.type)) return unknownType(header.type)
@@ -138,7 +138,7 @@ export class EventRules {
     return this.#found(header, body)
   }
 
-  #found(header: Header, body: unknown): Found {
+  #found(header: Header, body: unknown): EventFaults {
     const founding = EVENTS.LedgerCreated.schema.safeParse(body)
     if (header.type !== FIRST_OF_LEDGER || !founding.success) return NONE
     const { ledgerId, origin, kid, verifierKey } = founding.data
@@ -156,18 +156,18 @@ export class EventRules {
     return own === undefined || own === verifierKey
   }
 
-  #rotateLogKey(body: EventBody<'LogKeyRotated'>): Found {
+  #rotateLogKey(body: EventBody<'LogKeyRotated'>): EventFaults {
     const last = this.#logKeys.at(-1)
-    const said = readSuccession(body.succession)
+    const succession = readSuccession(body.succession)
     if (
-      said?.from.text !== body.previousKey ||
-      said.to.text !== body.verifierKey ||
-      said.origin !== this.#facts?.origin
+      succession?.from.text !== body.previousKey ||
+      succession.to.text !== body.verifierKey ||
+      succession.origin !== this.#facts?.origin
     )
       return fault('key-rotation', 'its note is not the succession, signed by both keys, that it names')
     if (last?.text !== body.previousKey)
       return fault('key-rotation', `the key of the log before it was ${last?.text}, not ${body.previousKey}`)
-    this.#logKeys = [...this.#logKeys, said.to]
+    this.#logKeys = [...this.#logKeys, succession.to]
     if (this.#ownLogKey(this.#logKeys.length - 1, body.verifierKey)) return NONE
     return fault(
       'key-rotation',
@@ -175,7 +175,7 @@ export class EventRules {
     )
   }
 
-  #rotate({ kid, previousKid }: { readonly kid: string; readonly previousKid: string }): Found {
+  #rotate({ kid, previousKid }: { readonly kid: string; readonly previousKid: string }): EventFaults {
     const before = this.#announcedKid
     const beforeIndex = this.#announced
     this.#announce(kid)
@@ -194,11 +194,11 @@ export class EventRules {
   }
 }
 
-function fault(code: VerifyFaultCode, message: string): Found {
+function fault(code: VerifyFaultCode, message: string): EventFaults {
   return [{ code, message }]
 }
 
-function unknownType(type: string): Found {
+function unknownType(type: string): EventFaults {
   return fault('unknown-type', `this build does not know the type ${type}`)
 }
 

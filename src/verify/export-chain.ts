@@ -62,8 +62,8 @@ function rangeOf({ name, trailer }: ChainPart): Range | undefined {
 }
 
 function noPart({ name, trailer }: ChainPart): VerifyFault {
-  const why = trailer === undefined ? 'it has no sound trailer' : 'it is of a run or a query, or names no tree'
-  return { code: 'part-scope', message: `${name} is no part of a log that could stand beside the others: ${why}` }
+  const reason = trailer === undefined ? 'it has no sound trailer' : 'it is of a run or a query, or names no tree'
+  return { code: 'part-scope', message: `${name} is no part of a log that could stand beside the others: ${reason}` }
 }
 
 /** `before`: of those that begin earlier, the one that reaches furthest. */

@@ -92,10 +92,10 @@ class ExportReader {
       : [faultOf('line-not-canonical', line, 'is no head as an export writes it')]
   }
 
-  #takePart(line: Line, text: string, said: JsonObject): readonly SourceItem[] {
+  #takePart(line: Line, text: string, parsed: JsonObject): readonly SourceItem[] {
     this.#hash.update(line.bytes)
     this.#hash.update('\n')
-    const part = PartHead.safeParse(said).data
+    const part = PartHead.safeParse(parsed).data
     if (part === undefined || JSON.stringify({ part }) !== text)
       return [faultOf('line-not-canonical', line, 'is no head of a part as an export writes it')]
     this.#part = part

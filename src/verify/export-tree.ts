@@ -17,12 +17,12 @@ export class ExportTree {
   #tree = new CompactTree()
   #from: number | undefined
   readonly #streams = new Set<string>()
-  readonly #kept: Checkpoint | undefined
+  readonly #checkpoint: Checkpoint | undefined
   #keptFits: boolean | undefined
 
   /** `kept`: the checkpoint that the events are held against. */
   constructor(current?: Checkpoint) {
-    this.#kept = current
+    this.#checkpoint = current
     this.#holdKept()
   }
 
@@ -70,6 +70,6 @@ export class ExportTree {
   }
 
   #holdKept(): void {
-    if (this.#kept?.size === this.#tree.size) this.#keptFits = sameHash(this.#tree.root(), this.#kept.root)
+    if (this.#checkpoint?.size === this.#tree.size) this.#keptFits = sameHash(this.#tree.root(), this.#checkpoint.root)
   }
 }

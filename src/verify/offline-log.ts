@@ -49,7 +49,7 @@ export async function proveOffline(
   const read = readLogCheckpoint(note, verifiers)
   if (!read.ok) return { ok: false, code: 'checkpoint-invalid' }
   const { size, root } = read.checkpoint
-  const leaves = new KeptTree()
+  const leaves = new TileTree()
   const streams = new Set<string>()
   let index: number | undefined
   for await (const page of pages) {
@@ -105,7 +105,7 @@ export async function proveOfflineConsistency(
   pages: AsyncIterable<readonly LogRecord[]>,
   { tenant, from, checkpoint }: { readonly tenant: string; readonly from: number; readonly checkpoint: Checkpoint },
 ): Promise<readonly Uint8Array[] | undefined> {
-  const leaves = new KeptTree()
+  const leaves = new TileTree()
   const streams = new Set<string>()
   for await (const page of pages) {
     for (const record of page) {
@@ -117,7 +117,7 @@ export async function proveOfflineConsistency(
 }
 
 /** A tree that keeps its tiles in memory: 33 bytes a leaf. */
-class KeptTree {
+class TileTree {
   readonly read: HashReader
   readonly #tree = new CompactTree()
   readonly #tiles = new Map<string, Uint8Array>()

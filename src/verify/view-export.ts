@@ -97,12 +97,12 @@ function answerFault(found: JsonObject, findKey: FindLogKey | undefined): Verify
     ? `out of the ledger's own record, for ${tenant}, whose log had ${treeSize} events`
     : `of the first ${treeSize} events of the log of ${tenant}`
   const what = `the answer to ${query} ${JSON.stringify(parameters)} ${where}`
-  const whose = `all ${rows} rows are here as they were written at ${time} for ${exportedBy.principal ?? exportedBy.actor}; ${by}`
+  const verdict = `all ${rows} rows are here as they were written at ${time} for ${exportedBy.principal ?? exportedBy.actor}; ${by}`
   const proof = isOwnRecord
     ? 'the operator proves an event of that record by "countersign proof EVENT --tenant system"'
     : 'each event that a row names is proven by itself ("countersign proof EVENT"), the answer as a whole by "audit QUERY --bundle"'
   const limit = `that no other event answers the question is the word of the ledger; ${proof}`
-  return { code: 'view', message: `${what}: ${whose}; ${limit}` }
+  return { code: 'view', message: `${what}: ${verdict}; ${limit}` }
 }
 
 /** The last line that is no end of a list, and the digest of all before it. */

@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  /** The body as JSON; an empty object where it is none. */
+  /** The body as JSON; an empty object where it is not valid. */
   readonly body: JsonObject
 }
 

@@ -98,7 +98,7 @@ function eventOf(line: string) {
   return { header, data }
 }
 
-/** The same query over these lines and headers, counted anew. */
+/** The same query over these lines and headers, counted again. */
 export function recounted(
   predicate: BundlePredicate,
   headers: readonly string[],

@@ -22,7 +22,7 @@ export interface CommandAnswer {
 // Each command that pipes to the standard output listens to it until the process ends: here many commands share one.
 for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0)
 
-/** What a command hears of its process ends with the command. */
+/** What a command learns of its process ends with the command. */
 const LISTENED = ['uncaughtException', 'SIGINT', 'SIGTERM']
 
 /** What the command before is still doing: folder, environment and standard output belong to the whole process. */

@@ -1,4 +1,4 @@
-/** @module Lines of OCSF and CloudEvents as objects that are made of each event anew: what the texts that are put together are held to. */
+/** @module Lines of OCSF and CloudEvents as objects that are made of each event again: what the texts that are put together are held to. */
 import { sayingOf } from '../../projections/event-facts.ts'
 import type { EventType, Saying } from '../../schemas/event-type.ts'
 import { declarationOf } from '../../schemas/events.ts'

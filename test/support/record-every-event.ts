@@ -1,4 +1,4 @@
-/** @module Records anew what `test/export/every-event.test.ts` compares with: `node dist/test/support/record-every-event.js`, then read the diff. */
+/** @module Records again what `test/export/every-event.test.ts` compares with: `node dist/test/support/record-every-event.js`, then read the diff. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { storeOfEveryEvent } from './every-event.ts'

@@ -1,4 +1,4 @@
-/** @module What the holder of the HMAC key can do: write a whole history anew, so that no mac and no link shows it. */
+/** @module What the holder of the HMAC key can do: write a whole history again, so that no mac and no link shows it. */
 import { realEffects } from '../../src/ledger/effects.ts'
 import { createRunKeys, currentKey } from '../../src/signing/key-ring.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
@@ -6,7 +6,7 @@ import { sealEvents } from '../../src/signing/seal.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { collect } from './records.ts'
 
-/** Every event of a store sealed anew into another, "step 1" told as "step 9"; the checkpoints left out, or left as they were. */
+/** Every event of a store sealed again into another, "step 1" told as "step 9"; the checkpoints left out, or left as they were. */
 export async function rewritten<S extends EventStore>(
   store: Pick<EventStore, 'readAll'>,
   keys: LedgerKeys,

@@ -67,7 +67,7 @@ export async function handOver(ledger: Ledger, run: string): Promise<void> {
   await at.hand('b', { facts: { revenue: 600 } }, { tokens: 2 })
 }
 
-/** What the files are asked for; reads that go on record add events, which are left out. */
+/** What the files are asked for; reads that are recorded add events, which are left out. */
 export async function answers(ledger: Ledger): Promise<unknown> {
   const filter = { types: ['RunStarted', 'EnvelopeAccepted'] as const }
   return {

@@ -109,7 +109,7 @@ export async function openBesideNeighbour(place: SharedPlace): Promise<EventStor
   }
   return wrapStore(store, {
     append: (append) => {
-      // A reading that was cut may be put on record while the store is closed already.
+      // A reading that was cut may be recorded while the store is closed already.
       if (!isClosing && writing === undefined && handovers < HANDOVERS_MAX) {
         handovers += 1
         writing = write()

@@ -52,7 +52,7 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   return { ...identity, argsDigest, input, tool, key, recorded: recordedArgs(identity, key) }
 }
 
-/** Claimed anew, a call has the arguments that it was claimed with. */
+/** Claimed again, a call has the arguments that it was claimed with. */
 function recordedArgs(
   { spec, execution, phase, args }: Pick<CallIdentity, 'spec' | 'execution' | 'phase' | 'args'>,
   key: string,

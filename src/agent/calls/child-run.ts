@@ -17,7 +17,7 @@ export function isChildCall(tool: string): boolean {
 
 /**
  * A child that is started again is resumed, so that a repeat is safe; whatever it left, a failed one too, its own rollback can tell. It is not cut off: its
- * own code hears of an abort, and ends by itself.
+ * own code learns of an abort, and ends by itself.
  */
 export function childSpec(tool: string, execute: ToolSpec['execute']): ToolSpec {
   return {

@@ -1,4 +1,4 @@
-/** @module Waiting while another process holds the lease of a call: never for long without a word. */
+/** @module Waiting while another process holds the lease of a call: never silently for long. */
 import { pause } from '../../client/transport.ts'
 
 /** What is waited for, and for how long already. */

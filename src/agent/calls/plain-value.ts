@@ -1,4 +1,4 @@
-/** @module What JSON would alter without a word: two values that differ must not have one record, since the record is a call's identity. */
+/** @module What JSON would alter silently: two values that differ must not have one record, since the record is a call's identity. */
 
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 

@@ -9,7 +9,7 @@ import { notOnRecord, readValue, type StoredValue } from './stored-value.ts'
 /** Without `ref`: the policy left it out of the record. */
 export type RecordedResult = { readonly callId: string } & (StoredValue | { readonly ref?: undefined })
 
-/** What cannot be had halts the run: it stays as it is, and goes on where the value is. */
+/** What cannot be obtained halts the run: it stays as it is, and goes on where the value is. */
 export async function recordedResult(identity: CallIdentity, call: RecordedResult): Promise<Json> {
   const { session } = identity.execution
   if (call.ref === undefined) return redactedResult(identity, call.callId)

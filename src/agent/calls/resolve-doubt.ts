@@ -38,7 +38,7 @@ export function resolveDoubt(
   return resolveBy(connection, { runId, callId, tool: name, codecs, ask })
 }
 
-/** The same for whatever can tell: its answer goes on record. */
+/** The same for whatever can tell: its answer is recorded. */
 export async function resolveBy(connection: Connection, question: DoubtQuestion): Promise<DoubtResolution> {
   const { runId, callId, tool, codecs } = question
   const evidence = { check: tool }

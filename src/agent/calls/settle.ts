@@ -33,7 +33,7 @@ export interface Settling {
   readonly codecs?: Codecs
   /** Of a compensation: some of what the call did stands. */
   readonly leftStanding?: true
-  /** `digest`: only a digest of the result goes on record. */
+  /** `digest`: only a digest of the result is recorded. */
   readonly record?: 'digest' | undefined
   /** Default: the run is rolled back. */
   readonly onTooLarge?: 'refuse' | 'roll-back'

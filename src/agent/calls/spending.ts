@@ -36,7 +36,7 @@ export async function reservedFor({ reserve }: Spending, args: unknown): Promise
   return typeof reserve === 'function' ? reserve(args) : reserve
 }
 
-/** What goes on record with the outcome: where the author's own count fails or makes no sense, all that was reserved. */
+/** What is recorded with the outcome: where the author's own count fails or makes no sense, all that was reserved. */
 export function usedBy(spending: Spending, attempted: Attempted, of: Tried): Usage | undefined {
   try {
     const used =

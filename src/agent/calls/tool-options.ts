@@ -141,7 +141,7 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
    * compensation and `usage` the list of all. Left early, the source is stopped, and what came until then is the result.
    */
   readonly stream?: boolean
-  /** Of the result only a digest goes on record. A resume gets the value from `check`, else it stops with `not-recorded`, as a replay does. */
+  /** Of the result only a digest is recorded. A resume gets the value from `check`, else it stops with `not-recorded`, as a replay does. */
   readonly record?: 'digest'
   /** A result that is too large to be recorded is refused to the caller as an answer (`ResultTooLarge`, the default), or the run is rolled back. */
   readonly onTooLarge?: 'refuse' | 'roll-back'

@@ -60,7 +60,7 @@ export interface ToolSpec extends Spending {
   readonly onTooLarge: 'refuse' | 'roll-back'
   /** Default `forward`. A call of phase `model` gives an answer: nothing to undo, no evidence, and never in doubt. */
   readonly phase?: 'forward' | 'model'
-  /** What goes on record in place of the arguments, which identify the call all the same; default: they themselves. */
+  /** What is recorded in place of the arguments, which identify the call all the same; default: they themselves. */
   readonly recordedAs?: (args: Json) => Json
   /** What it is to a tracer; default: the execution of a tool. */
   readonly operation?: ModelOperation

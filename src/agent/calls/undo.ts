@@ -102,7 +102,7 @@ async function claim(
   const ownerWait = new OwnerWait({ runId, tool }, registry.onWait)
   for (;;) {
     const body = {
-      // Under the name of then, where the tool has another one by now.
+      // Under the name it had then, where the tool has another one by now.
       tool: declaredUndo(call) ?? tool,
       args: call.args ?? null,
       phase: 'compensation',

@@ -39,7 +39,7 @@ export class ForkBook {
     return fork
   }
 
-  /** Where the code forks anew while the record holds a fork in the same scope: its branches have other names. */
+  /** Where the code forks again while the record holds a fork in the same scope: its branches have other names. */
   anotherIn({
     what,
     name,

@@ -67,7 +67,7 @@ export interface BranchReceipt {
   readonly error?: Failure
   /** Of a refused one. */
   readonly findings?: readonly Finding[]
-  /** Digest that stands in the fork's record. */
+  /** Digest that is in the fork's record. */
   readonly receipt: string
 }
 

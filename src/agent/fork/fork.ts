@@ -74,7 +74,7 @@ class Fork<Run> {
     }
   }
 
-  /** Winner and order are those of then. What the branches called counts as requested. */
+  /** Winner and order are those on record. What the branches called counts as requested. */
   async #served(recorded: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
     const { pipeline } = this.#place.session
     for (const { scope } of this.#plan.branches) this.#pass(scope)

@@ -29,7 +29,7 @@ function kindOf(tool: string): string | undefined {
   return KINDS.find((kind) => tool.startsWith(kind))
 }
 
-/** An agent's turn stands in the scope of its step, which has the agent's name. */
+/** An agent's turn is in the scope of its step, which has the agent's name. */
 function parentOf(kind: string, scope = ''): string {
   return kind === 'agent:' ? scope.slice(0, Math.max(0, scope.lastIndexOf('/'))) : scope
 }

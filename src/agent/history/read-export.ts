@@ -1,4 +1,4 @@
-/** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Where the ledger at hand has the run, the file is held against it. */
+/** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Where the ledger at hand has the run, the file is checked against it. */
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { LedgerError } from '../../client/errors.ts'

@@ -96,12 +96,12 @@ export class RecordedHistory {
     return this.#callOf({ phase, key })?.tool === tool
   }
 
-  /** What the arguments of a call were digested to that is claimed anew. */
+  /** What the arguments of a call were digested to that is claimed again. */
   argsDigestOf(request: Pick<RequestedCall, 'phase' | 'key'>): string | undefined {
     return this.#callOf(request)?.argsDigest
   }
 
-  /** Whether a forward call of this name stands in this scope. */
+  /** Whether a forward call of this name is in this scope. */
   hasAt({ tool, scope }: Pick<RecordedCall, 'tool' | 'scope'>): boolean {
     return this.#byPlace.has(placeOf({ tool, phase: 'forward', scope }))
   }
@@ -240,7 +240,7 @@ function isUnseen({ outcome }: RecordedAttempt): boolean {
   return outcome === undefined || ((outcome.kind === 'unknown' || outcome.kind === 'not-executed') && !outcome.seen)
 }
 
-/** A failure that the code of then saw is a failure now; an attempt that died with its process is none. */
+/** A failure that the code at that time saw is a failure now; an attempt that died with its process is none. */
 function servedAs(recorded: RecordedOutcome): Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }> | undefined {
   if (recorded.kind === 'succeeded' || recorded.kind === 'failed') return recorded
   return recorded.seen ? { kind: 'failed', error: { message: recorded.reason, code: 'outcome-unknown' } } : undefined

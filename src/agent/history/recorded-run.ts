@@ -100,7 +100,7 @@ export interface RecordedRun {
   branchOf?: EventBody<'RunStarted'>['branchOf']
   /** What the policy left out that its code was handed, or is found by. */
   readonly redacted: string[]
-  /** Calls that were claimed anew beyond what a branch inherits. */
+  /** Calls that were claimed again beyond what a branch inherits. */
   readonly reclaimed: Set<string>
   /** What a branch is served of the run that it left. */
   inherited?: Inherited

@@ -27,7 +27,7 @@ export interface ReplayResult<Output> {
   readonly runId: string
   /**
    * What the record was checked by before a word of it was believed: `seals` where the ledger at hand holds these events, whose macs it checks; `links` for a
-   * file of another ledger: its digests and links alone, which whoever has the file can make anew. `countersign verify` checks it with that ledger's keys.
+   * file of another ledger: its digests and links alone, which whoever has the file can make again. `countersign verify` checks it with that ledger's keys.
    */
   readonly checked: 'seals' | 'links'
   /** Forward calls that were served. */

@@ -52,7 +52,7 @@ export type AgentPart =
   /** The model asks for a call, which is carried out once whoever reads asks for the next part. */
   | { readonly type: 'call'; readonly turn: number; readonly request: ToolRequest }
   | { readonly type: 'result'; readonly turn: number; readonly message: ToolMessage }
-  /** What came so far was undone, and the conversation begins anew. */
+  /** What came so far was undone, and the conversation begins again. */
   | { readonly type: 'again' }
   /** The last part. */
   | ({ readonly type: 'answer' } & Answer)

@@ -35,7 +35,7 @@ export interface AnthropicModelOptions {
 }
 
 /**
- * A model for `agent()` behind the Anthropic messages format. Throws what the client throws, and `invalid-model-message` for an answer that is none.
+ * A model for `agent()` behind the Anthropic messages format. Throws what the client throws, and `invalid-model-message` for an answer of another shape.
  * @example
  * ```ts
  * import Anthropic from '@anthropic-ai/sdk'

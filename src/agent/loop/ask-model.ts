@@ -65,7 +65,7 @@ export async function* askModel(
   return message
 }
 
-/** The texts of a turn that the record served are those of then. */
+/** For a turn that is served from the record: the recorded texts. */
 async function* readAlong(stream: PartStream, settled: Promise<Json>): AsyncGenerator<string, Json> {
   stream.feed.endWith(settled)
   try {

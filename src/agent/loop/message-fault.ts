@@ -34,7 +34,7 @@ function toolCallsFault(calls: unknown): MessageFault | undefined {
     for (const name of ['id', 'name']) {
       if (typeof call[name] !== 'string') return { place: `${place}/${name}`, message: 'expected a string' }
     }
-    // Of these `JSON.stringify` would make nothing at all, without a word.
+    // Of these `JSON.stringify` would make nothing at all, silently.
     if (['undefined', 'function', 'symbol'].includes(typeof call.arguments))
       return { place: `${place}/arguments`, message: 'expected a JSON value' }
     const recorded = recordable(call.arguments)

@@ -45,7 +45,7 @@ export interface OpenAiModelOptions {
 }
 
 /**
- * A model for `agent()` behind the OpenAI chat format. Throws what the client throws, and `invalid-model-message` for an answer that is none.
+ * A model for `agent()` behind the OpenAI chat format. Throws what the client throws, and `invalid-model-message` for an answer of another shape.
  * @example
  * ```ts
  * import { agent, open, openAiModel } from 'countersign/agent'

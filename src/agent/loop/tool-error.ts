@@ -53,7 +53,7 @@ export class ApprovalDenied extends ToolError {
 }
 
 /**
- * A tool ran, and its result is too large to be recorded: an answer for its caller, who may ask for less. It goes on record as what it is, a
+ * A tool ran, and its result is too large to be recorded: an answer for its caller, who may ask for less. It is recorded as what it is, a
  * success whose result is not there; a rollback undoes the call.
  * @example
  * ```ts

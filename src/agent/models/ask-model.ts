@@ -24,7 +24,7 @@ export interface ModelAsk {
   /** What it is to a tracer; default: `chat`. */
   readonly operation?: 'embeddings'
   readonly model: string
-  /** As it goes on record; what is in it identifies the call. */
+  /** As it is recorded; what is in it identifies the call. */
   readonly request: Json
   /** Projected. */
   readonly inputTokens: number
@@ -182,7 +182,7 @@ export function byPosition(execution: ExecutionContext): ExecutionContext {
 }
 
 /**
- * Where the content of a served call is requested anew: in a scope of its own below `origin`, where it was requested first, so that what
+ * Where the content of a served call is requested again: in a scope of its own below `origin`, where it was requested first, so that what
  * comes after keeps its place.
  */
 export function repeatedRequestPlace(

@@ -46,7 +46,7 @@ export async function askStream<Chunk>(
   const call = callTool(byPosition(execution), modelSpec(execution, ask, stream), args, trace)
   return new Promise((resolve, reject) => {
     stream.begin(call, resolve)
-    // Where it went live, its reader hears of the end.
+    // Where it went live, its reader learns of the end.
     call
       .then(
         (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, args, trace }),

@@ -13,7 +13,7 @@ export class ConversationBook {
   /** Oldest first. */
   readonly #known: IndexedRequest[] = []
 
-  /** What goes on record in place of a request; undefined: the request itself. */
+  /** What is recorded in place of a request; undefined: the request itself. */
   changeOf(request: Json): RequestChange | undefined {
     if (!isLong(request)) return undefined
     const now = indexedRequest(request)

@@ -55,7 +55,7 @@ export function langchainHandler({ provider, model, agent }: HandlerSettings): U
   }
   return {
     awaitHandlers: true,
-    // The run waits for it, and hears of its failure, which LangChain only logs.
+    // The run waits for it, and learns of its failure, which LangChain only logs.
     handleLLMEnd: (output) => session.joined(`usage ${crypto.randomUUID()}`, 'langchainHandler', () => record(output)),
   }
 }

@@ -1,4 +1,4 @@
-/** @module What goes on record of a model call: its content, redacted where the author says so, or digests alone. */
+/** @module What is recorded of a model call: its content, redacted where the author says so, or digests alone. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'

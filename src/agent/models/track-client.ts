@@ -79,7 +79,7 @@ function memberAt(client: object, path: string): unknown {
     .reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), client)
 }
 
-/** Where the code stands in a run. Throws `no-active-run`. */
+/** Where the code is in a run. Throws `no-active-run`. */
 export function placeOfModelCall(what: string): ExecutionContext {
   const execution = currentExecution()
   if (execution !== undefined && execution.undoing !== true) return execution

@@ -7,7 +7,7 @@ import { bytesOf } from './model-settings.ts'
 import { placeOfModelCall } from './track-client.ts'
 
 /**
- * The same Runnable, with its type. A chat model is reserved, recorded and served by call, streamed or not, wherever it stands in a
+ * The same Runnable, with its type. A chat model is reserved, recorded and served by call, streamed or not, wherever it is in a
  * chain, and what it makes of itself (`bindTools`, `withStructuredOutput`) is tracked as well. Any other Runnable is one call: its
  * input is the request, its output the answer, which a stream gives in one piece. Prices are found by `provider` and `model` as passed
  * here. A bound that the model itself does not have cannot be sent: where it has none, `maxOutputTokens` is reserved in full.

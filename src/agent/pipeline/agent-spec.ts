@@ -17,7 +17,7 @@ import { readable, type SliceReport, sliceOf } from './slice.ts'
 import { byRecency } from './slicers/recency.ts'
 import type { StepAgent, StepOptions } from './step-types.ts'
 
-/** What stands in the record of an agent's turn. */
+/** What is in the record of an agent's turn. */
 export interface AgentTurn {
   readonly payload: JsonObject
   readonly tokens: number

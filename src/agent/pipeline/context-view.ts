@@ -1,4 +1,4 @@
-/** @module The established context as the code of this life has come to see it: on resume and replay that of then, not that of now. */
+/** @module The established context as the code of this process has seen it so far: on resume and replay as it was then, not as it is now. */
 
 import { applyMode } from '../../../projections/merge.ts'
 import { EMPTY_CONTEXT_DIGEST } from '../../../projections/run-state.ts'

@@ -124,7 +124,7 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
   })
 }
 
-/** The context as the code has come to see it: the record's of then on resume and replay, else the ledger's of now. */
+/** The context as the code has seen it so far: the recorded one on resume and replay, else the ledger's current one. */
 export async function establishedContext(session: Session): Promise<Established> {
   session.mustBeActive()
   const { pipeline, live, runId } = session
@@ -203,7 +203,7 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
   return { ok: false, findings: findings as unknown as readonly Finding[], restored: restoredOf(restored) }
 }
 
-/** What this life has put on record, as the record would tell it. */
+/** What this life has recorded, as the record would tell it. */
 function added(session: Session, kind: HandoffFact['kind'], body: object, answer: JsonObject): HandoffFact {
   const index = session.indexOf(answer)
   const fact = { kind, index, scope: undefined, occurrence: undefined, body } as unknown as HandoffFact

@@ -1,5 +1,5 @@
 /**
- * @module What a judge says of accepted handoffs: called while the code goes on, put on record by step, never called again for what is on record. What it
+ * @module What a judge says of accepted handoffs: called while the code goes on, recorded by step, never called again for what is on record. What it
  * fails at is no assent: `unavailable`, with the reason.
  */
 import type { Finding } from '../../../schemas/finding.ts'
@@ -35,7 +35,7 @@ export interface JudgeVerdict {
 
 /**
  * Judges what rules cannot: sentences. A model call of yours, a service, a person. Its verdict is a warning on record; under `policy: {judge: "reject"}`
- * the next handoff is refused until it is answered. Throws `invalid-judge` where it is none.
+ * the next handoff is refused until it is answered. Throws `invalid-judge` where it is not valid.
  * @example
  * ```ts
  * import { type Judge, open } from 'countersign/agent'

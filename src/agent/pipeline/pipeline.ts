@@ -1,4 +1,4 @@
-/** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has come to see it. */
+/** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has seen it so far. */
 
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -71,7 +71,7 @@ export class Pipeline {
 
   /**
    * How often this was requested there before. An agent or a tool that is called again hands over again: unlike calls, these are never
-   * counted anew, for what was handed over first may have been rewound.
+   * counted again, for what was handed over first may have been rewound.
    */
   occurrence(what: RequestedFact['what'], scope: string | undefined, agent: string): number {
     const counted = JSON.stringify([what, agent, scope ?? null])

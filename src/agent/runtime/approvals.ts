@@ -32,7 +32,7 @@ export interface Approval {
 /** Which approval, and the arguments that are decided on: as `list` or `get` gave them. */
 export type ApprovalRef = Pick<Approval, 'runId' | 'approvalId' | 'argsDigest'>
 
-/** What goes on record with a decision. */
+/** What is recorded with a decision. */
 export interface DecisionOptions {
   /** At most 4,096 characters. */
   readonly comment?: string

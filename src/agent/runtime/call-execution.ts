@@ -45,7 +45,7 @@ export function holdForStep({ execution, spec }: CallIdentity, { reservationId }
   }
 }
 
-/** What ends an attempt. A run within the run hears of it, and ends by itself. */
+/** What ends an attempt. A run within the run learns of it, and ends by itself. */
 export function endingOf({ execution, spec }: CallIdentity): Pick<AttemptOptions, 'signal' | 'notice' | 'isUndone'> {
   const { branch, session } = execution
   if (spec.isRun === true) return { signal: undefined, notice: branch?.signal ?? session.signal }

@@ -128,7 +128,7 @@ function callKeyIn({ callKey }: JsonObject): Uint8Array | undefined {
   return typeof callKey === 'string' ? Buffer.from(callKey, 'base64url') : undefined
 }
 
-/** Waits for every call that was started; then the output goes on record. */
+/** Waits for every call that was started; then the output is recorded. */
 async function complete(session: Session, connection: Connection, output: unknown): Promise<unknown> {
   await awaitForgotten(session)
   const stopped = session.halted ?? session.failed

@@ -1,4 +1,4 @@
-/** @module What somebody found out about a call in doubt, put on record with their reason (RUN-17). */
+/** @module What somebody found out about a call in doubt, recorded with their reason (RUN-17). */
 import type { Json } from '../../../schemas/json.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'

@@ -104,7 +104,7 @@ export interface Run<Input = Json, Keeps = never> {
   calls(): Promise<readonly RunCall[]>
   /** What it has spent and reserved by now, with its limits. As for `calls`. */
   budget(): Promise<RunBudget>
-  /** The established context; on resume and replay the one of then. */
+  /** The established context; on resume and replay the one at that time. */
   context(): Promise<Established>
 }
 

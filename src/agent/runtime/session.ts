@@ -240,7 +240,7 @@ export class Session {
     })
     this.#joinable.set(key, call)
     this.#underWay.set(call, typeof what === 'string' ? { name: what } : what)
-    // Whoever awaits it hears of a failure; one that nobody awaits is found by `settled`.
+    // Whoever awaits it learns of a failure; one that nobody awaits is found by `settled`.
     call.catch(() => undefined)
     return call
   }

@@ -49,7 +49,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
     const pending = groups.filter((group) => group.length > 0)
     if (pending.length === 0) break
     for (const group of pending) {
-      // What one of them meets does not let go of the others: they are over when the rollback is.
+      // What one of them meets does not release the others: they are over when the rollback is.
       await allEnded(
         group.map((callId) => {
           tried.add(callId)

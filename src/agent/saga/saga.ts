@@ -1,4 +1,4 @@
-/** @module Carries a saga out: groups in order, the calls of a group side by side; rolled back, and begun anew where a tool says so. */
+/** @module Carries a saga out: groups in order, the calls of a group side by side; rolled back, and begun again where a tool says so. */
 import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'

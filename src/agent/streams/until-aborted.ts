@@ -1,6 +1,6 @@
 /** @module A source that is left as soon as nobody wants more of it. */
 
-/** Does not wait for a source that hears of no abort. */
+/** Does not wait for a source that learns of no abort. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]()
   let isOver = false
@@ -24,7 +24,7 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
   }
 }
 
-/** Not waited for: a source that hears of no abort may never end. */
+/** Not waited for: a source that learns of no abort may never end. */
 function leave(iterator: AsyncIterator<unknown>): void {
   const leaving = async (): Promise<unknown> => iterator.return?.()
   leaving().catch(() => undefined)

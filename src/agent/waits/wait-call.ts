@@ -4,7 +4,7 @@ import { jsonDigest } from '../../signing/digests.ts'
 const SIGNAL = 'run.waitFor:'
 const SLEEP = 'run.sleep'
 
-/** What stands in the place of a tool's name. */
+/** What is in the place of a tool's name. */
 export function waitTool(name: string | undefined): string {
   return name === undefined ? SLEEP : `${SIGNAL}${name}`
 }

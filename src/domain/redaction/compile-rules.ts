@@ -17,7 +17,7 @@ export interface CompiledRule {
 
 export type CompiledRules =
   | { readonly ok: true; readonly rules: readonly CompiledRule[] }
-  /** `index`: of the rule whose pattern is none that is taken. */
+  /** `index`: of the rule whose pattern is not accepted. */
   | { readonly ok: false; readonly index: number; readonly message: string }
 
 /** Of all patterns together: some 20,000 states. */

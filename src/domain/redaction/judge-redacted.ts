@@ -42,7 +42,7 @@ function placesOf(leftOut: readonly RedactedPlace[]): ReadonlyMap<string, string
   return new Map(inPayload.map(({ at, rule }) => [at.slice(root.length), rule]))
 }
 
-/** What stands in the record as it was sent now is no contradiction: only the record no longer says it. */
+/** What is in the record as it was sent now is no contradiction: only the record no longer says it. */
 function judged(
   finding: Finding,
   rule: string | undefined,

@@ -75,7 +75,7 @@ function redactionBy(declared: RedactionInForce, env: RedactionEnv): Redaction |
   return { rules: compiled.rules, names, ...env, work, pauses: new Pauses(), leftOut: [] }
 }
 
-/** Refused where a pattern is none that is taken. */
+/** Refused where a pattern is not accepted. */
 export function patternFault({ index, message }: { readonly index: number; readonly message: string }): Refusal {
   const pointer = `/policy/redaction/${index}/pattern`
   return refusal('policy-invalid', message, { pointer, evidence: { errors: [{ pointer, message }] } })

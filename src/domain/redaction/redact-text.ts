@@ -30,7 +30,7 @@ export interface TextSearch {
   readonly work: Work
 }
 
-/** What stands in the place of a value. */
+/** What is in the place of a value. */
 export function markerOf({ name, comparable }: CompiledRule, valueText: string, blind: Blind): string {
   return comparable
     ? `${MARKER_BEGINS}${name} #${blind(`${name}\n${valueText}`).slice(-TAG_CHARS)}]`

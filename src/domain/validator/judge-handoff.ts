@@ -55,7 +55,7 @@ export function handoffInput(
   }
 }
 
-/** The agent's schema is about what was sent, and what stands in the record as it was sent contradicts nothing. */
+/** The agent's schema is about what was sent, and what is in the record as it was sent contradicts nothing. */
 function sentHandoff(
   sent: Sent | undefined,
 ): (Pick<PostEnvelope, 'payload' | 'add'> & Pick<Sent, 'leftOut'>) | undefined {

@@ -1,7 +1,7 @@
 /** @module The evidence of one line of `countersign validate`: results of tools as rows, with which call failed, and whatever else was known. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from './evidence.ts'
-import { askedOf } from './grounding/answers.ts'
+import { toolQuestion } from './grounding/answers.ts'
 import { noteOutcome, saysError } from './grounding/recorded-results.ts'
 
 /** A member `{tool, result}`, with `call` and `args` where they are known, is what a tool answered; the place in the list stands for its event. */
@@ -24,5 +24,5 @@ function isAnswer(member: Json): member is ToolAnswer {
 function addAnswer(evidence: Evidence, { tool, call, args, result }: ToolAnswer, revision: number): void {
   const failed = saysError(result)
   noteOutcome(evidence.results, typeof call === 'string' ? call : `${revision}`, { tool, revision }, failed)
-  addToolResult(evidence, { value: result, revision, asked: askedOf(tool, args), bytes: 0 })
+  addToolResult(evidence, { value: result, revision, asked: toolQuestion(tool, args), bytes: 0 })
 }

@@ -12,12 +12,12 @@ export interface MatchInput {
   readonly supersedes: Supersessions
   /** Of the established list. */
   readonly place: readonly Token[]
-  /** Whether all of the established member at `i` still stands in the new one at `j`. */
+  /** Whether all of the established member at `i` still is in the new one at `j`. */
   readonly holds: (i: number, j: number) => boolean
 }
 
 export interface MatchedMember {
-  /** Where the member stands in the established list; several places where it is repeated. */
+  /** Where the member is in the established list; several places where it is repeated. */
   readonly places: readonly number[]
   readonly counterpart: number | undefined
 }

@@ -1,4 +1,4 @@
-/** @module What a comparison has come upon so far: findings and differences, both bounded, and the leaves that were lost. */
+/** @module What a comparison has found so far: findings and differences, both bounded, and the leaves that were lost. */
 import { createHash } from 'node:crypto'
 import { sortedKeys } from '../../../projections/set-text.ts'
 import { type Diff, FINDING_VALUE_MAX_BYTES, FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'

@@ -22,7 +22,7 @@ import { addDifference, addFinding, countLeaves, emptyReport, type Report, repor
 import { checkSupersessions, isCovered, type Supersession, type Supersessions } from './supersedes.ts'
 import { checkGrounds } from './ungrounded.ts'
 
-/** Of a top-level key, and of a payload that is held against a schema: what that may take is counted there. */
+/** Of a top-level key, and of a payload that is checked against a schema: what that may take is counted there. */
 const KEY_STEPS = 10
 const SCHEMA_STEPS = 10_000
 

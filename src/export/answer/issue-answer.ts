@@ -52,8 +52,8 @@ export async function prepareAnswer(
   const { audit } = ledger
   if (audit === undefined || ledger.logs === undefined)
     return { ok: false, code: 'not-found', detail: 'an answer needs the index of the audit and the log to sign it' }
-  const { format, question, newestFirst = false, treeSize: wanted } = request
-  const page = { ...(wanted !== undefined && { treeSize: wanted }), limit: PAGE_ROWS, newestFirst }
+  const { format, question, newestFirst = false, treeSize: requestedSize } = request
+  const page = { ...(requestedSize !== undefined && { treeSize: requestedSize }), limit: PAGE_ROWS, newestFirst }
   const planned = await audit.plan(caller, question, page)
   if ('code' in planned) return refusedQuestion(planned)
   const { treeSize, eventId } = planned.asOf

@@ -175,17 +175,17 @@ async function* tarOf(
   const leave = (): void => body.leave()
   signal?.addEventListener('abort', leave)
   try {
-    let held: Uint8Array | undefined
+    let previous: Uint8Array | undefined
     for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
       signal?.throwIfAborted()
-      if (held !== undefined) yield held
+      if (previous !== undefined) yield previous
       const { chunk, events, bytes, digest } = portion
       Object.assign(made, { events, bytes, digest })
-      held = chunk
+      previous = chunk
     }
     await issuing.record.complete(made)
     complete = true
-    if (held !== undefined) yield held
+    if (previous !== undefined) yield previous
   } finally {
     signal?.removeEventListener('abort', leave)
     await body.close()

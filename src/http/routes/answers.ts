@@ -50,8 +50,8 @@ async function answered(ask: Ask<z.output<typeof AnswerParams>>): Promise<Respon
   const question = { name: item, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
   if (format === BUNDLE)
     return order === undefined ? bundled(ask, { ...question, treeSize: asOf }) : problemResponse(inOrder, path)
-  const wanted = { format, question, newestFirst: order === 'desc', treeSize: asOf }
-  const prepared = await prepareAnswer(edge.ledger, caller, wanted, edge.readers)
+  const answerRequest = { format, question, newestFirst: order === 'desc', treeSize: asOf }
+  const prepared = await prepareAnswer(edge.ledger, caller, answerRequest, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   return fileOf(ask, prepared.value, item)
 }

@@ -57,8 +57,8 @@ async function bundle(ask: Ask<z.output<typeof BundleParams>>): Promise<Response
   const { edge, caller, path } = ask
   const { proof, values, ...rest } = ask.query
   const query: EventQuery = rest
-  const wanted = { proof, values: values === 'true' }
-  const prepared = await prepareBundle(edge.ledger, caller, query, wanted, edge.readers)
+  const parts = { proof, values: values === 'true' }
+  const prepared = await prepareBundle(edge.ledger, caller, query, parts, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { start, chunks } = prepared.value
   const name = query.run ?? caller.tenant

@@ -77,13 +77,13 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   if (resumed === 'invalid') return problemResponse(invalid, path)
   const until = resumed?.until
   if (until !== undefined && !isPosition(edge.ledger, until)) return problemResponse(gone, path)
-  const wanted = {
+  const exportRequest = {
     format,
     query: { ...request, ...(run !== '' && { run }) },
     ...(from !== undefined && { from }),
     ...(resumed && { resume: { until, offset: query.offset ?? 0 } }),
   }
-  const prepared = await prepareExport(edge.ledger, caller, wanted, edge.readers)
+  const prepared = await prepareExport(edge.ledger, caller, exportRequest, edge.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { pin, format: form, start, chunks } = prepared.value
   const tree = pin.tree?.root ?? null

@@ -11,7 +11,7 @@ import { type Problem, problem } from '../problems.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'log'
-/** Hashes and headers of the log are what auditors share: reading them is not put on record. */
+/** Hashes and headers of the log are what auditors share: reading them is not recorded. */
 const access = READ_TENANT_RECORDED_BEHIND
 
 const EventId = z.string().regex(UUID_PATTERN, 'takes the id of an event')

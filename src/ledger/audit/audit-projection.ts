@@ -58,7 +58,7 @@ export class AuditProjection {
   /** Streams that are this ledger's. */
   readonly #ours: SizedCache<typeof OURS>
   #isSame = false
-  /** Events could not be written as they are: until some are, each is held against its schema. */
+  /** Events could not be written as they are: until some are, each is checked against its schema. */
   #isHeldToSchema = false
   #progress: IndexProgress = { indexedEvents: 0, percent: 0 }
   #building: IndexProgress | undefined
@@ -147,7 +147,7 @@ export class AuditProjection {
     }
   }
 
-  /** False where the pass begins anew from what was saved. */
+  /** False where the pass begins again from what was saved. */
   #takeAll(page: readonly ReadRecord[], changes: PageChanges): boolean {
     try {
       for (const record of page) this.#take(record, changes)

@@ -176,7 +176,7 @@ const ORDERED: ReadonlySet<AuditShape> = new Set([
   'open-compensations',
 ])
 
-/** Whether a bundle can prove the answer: when a key was announced stands in the ledger's own log alone. */
+/** Whether a bundle can prove the answer: when a key was announced is in the ledger's own log alone. */
 export function followsFromLog(shape: AuditShape): boolean {
   return shape !== 'keys'
 }

@@ -119,7 +119,7 @@ export interface AuditReads {
   /** The log as it is now: what pages and exports are pinned to. */
   asOf(caller: Caller): Promise<AsOf>
   ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal>
-  /** The same question, held against what its query takes and pinned, and not answered yet: for a file of all its pages. */
+  /** The same question, checked against what its query takes and pinned, and not answered yet: for a file of all its pages. */
   plan(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<PlannedQuestion | AuditRefusal>
   /** A page of a question that was planned. Whoever gives it to somebody puts that on record first, with `recordPage`. */
   page(caller: Caller, planned: PlannedQuestion): Promise<AuditPage>

@@ -1,4 +1,4 @@
-/** @module The auditors' queries, put together: the index that follows the store in lulls and when it is asked, the service, the record. */
+/** @module The auditors' queries, put together: the index that follows the store while nothing is appended and when it is asked, the service, the record. */
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -49,7 +49,7 @@ export interface OpenAudit extends AsyncDisposable {
 const NO_LOG = { record: async () => undefined }
 const NOBODY = { note: () => undefined }
 
-/** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
+/** Disposing it ends the following while nothing is appended and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
   const { list, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps

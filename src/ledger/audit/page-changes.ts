@@ -8,7 +8,7 @@ export interface Claim {
   readonly tool?: string
 }
 
-/** What the index does not know before the page is saved: a cache may let go of it meanwhile. */
+/** What the index does not know before the page is saved: a cache may release it meanwhile. */
 export interface PageChanges {
   readonly entries: AuditEntry[]
   readonly states: Map<string, ChargeState>

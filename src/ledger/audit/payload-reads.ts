@@ -1,5 +1,5 @@
 /**
- * @module Who read the bodies of which run by a scope of its own (LOG-26): counted as they read, and put on record a while later, one entry for
+ * @module Who read the bodies of which run by a scope of its own (LOG-26): counted as they read, and recorded a while later, one entry for
  * all reads of an interval. Reads by an audit scope are on record one by one, before they are answered.
  */
 import type { AccessEntry } from '../../../schemas/events/access-recorded.ts'
@@ -45,7 +45,7 @@ export class PayloadReads implements AsyncDisposable {
   }
 
   /**
-   * Costs a read no more than a count. Throws `OverloadedError` where as many as are remembered wait to be put on record: what was read must
+   * Costs a read no more than a count. Throws `OverloadedError` where as many as are remembered wait to be recorded: what was read must
    * then not be given.
    */
   note({ tenant, actor, principal, via }: Caller, run: string): void {

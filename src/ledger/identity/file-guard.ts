@@ -18,7 +18,7 @@ export function fileGuard(keys: KeySource, file: string): FileGuard {
 
 /**
  * The guard of the logs' file, under the key that signs checkpoints: whoever holds that key could sign any log without this file, and
- * a rotation of the ring need not cost it, since making it anew means reading the whole history.
+ * a rotation of the ring need not cost it, since making it again means reading the whole history.
  */
 export function logFileGuard(keys: KeySource): FileGuard {
   const seed = keys.current().checkpointKey.export({ format: 'jwk' }).d ?? ''

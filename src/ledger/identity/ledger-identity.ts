@@ -36,7 +36,7 @@ export interface LedgerIdentityDeps extends Pick<SnapshotDeps, 'views'> {
   readonly effects: Effects
   readonly log: Log
   readonly origin?: string | undefined
-  /** The store is another's to write: nothing is founded, no rotation is put on record. */
+  /** The store is another's to write: nothing is founded, no rotation is recorded. */
   readonly readOnly?: boolean | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
  * @module The keys that sign this ledger's logs: all whose checkpoints count, oldest first, and the one that signs now. A new key of the
- * key file signs once its succession is on record (LOG-28); a successor that another process put on record is known by its note.
+ * key file signs once its succession is on record (LOG-28); a successor that another process recorded is known by its note.
  */
 import type { KeyObject } from 'node:crypto'
 import { readSuccession } from '../../merkle/key-succession.ts'
@@ -8,7 +8,7 @@ import { type NoteVerifier, noteVerifier } from '../../merkle/note-key.ts'
 import { type FormerLogKey, logKeyChain } from '../../signing/ledger-keys.ts'
 import type { KeySource } from '../ports.ts'
 
-/** The body of a rotation that is to be put on record. */
+/** The body of a rotation that is to be recorded. */
 export interface NextLogKey {
   readonly previousKey: string
   readonly verifierKey: string

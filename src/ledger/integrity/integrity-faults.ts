@@ -1,5 +1,5 @@
 /**
- * @module Events that do not verify, whoever came upon them: logged once, counted, and put on record as IntegrityFaultFound, once a
+ * @module Events that do not verify, whoever found them: logged once, counted, and recorded as IntegrityFaultFound, once a
  * place (LOG-24). Lists and pages read them from the views, which follow that record.
  */
 import { ledgerStream, SYSTEM_TENANT } from '../../../schemas/names.ts'
@@ -17,7 +17,7 @@ import { faultsOnRecord, runListReached } from '../read/run-list-projection.ts'
 const ON_RECORD_MAX = 1_000
 /** Places that a process remembers to have looked at. */
 const KNOWN_MAX = 10_000
-/** A key that this process has not heard of yet may come with the next key file: it is named, and not put on record. */
+/** A key that this process has not heard of yet may come with the next key file: it is named, and not recorded. */
 const NOT_YET_KNOWN = 'unknown-key'
 
 export interface IntegrityDeps {

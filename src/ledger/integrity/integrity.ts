@@ -11,7 +11,7 @@ export interface IntegrityFault {
   /** The run of the stream, where it is a run's. */
   readonly run?: string
   readonly code: string
-  /** When it was put on record; RFC 3339, UTC. */
+  /** When it was recorded; RFC 3339, UTC. */
   readonly foundAt: string
   /** When a whole pass of the scrub that began later ended without meeting any broken event; RFC 3339, UTC. */
   readonly pastSince?: string

@@ -66,7 +66,7 @@ export class Scrub implements Disposable {
     return scrubState(this.#deps.views.note(NOTE))
   }
 
-  /** A whole pass, from here on or from where one had got to; what others put on record before it is in the list by then. */
+  /** A whole pass, from here on or from where one had got to; what others recorded before it is in the list by then. */
   async whole(): Promise<WholePass | undefined> {
     await this.#deps.list.catchUp()
     while (await this.slice({ now: true })) await nextTurn()
@@ -133,7 +133,7 @@ export class Scrub implements Disposable {
     return { startedAt: new Date(nowMs).toISOString(), until, events: 0, broken: 0, leaves: {} }
   }
 
-  /** What the logs have not seen yet has no place in them to be held against. */
+  /** What the logs have not seen yet has no place in them to be checked against. */
   #earlier(end: Position | undefined, seen: Position | undefined): Position | undefined {
     if (end === undefined || seen === undefined) return undefined
     return this.#deps.store.comparePositions(end, seen) <= 0 ? end : seen

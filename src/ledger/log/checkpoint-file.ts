@@ -1,6 +1,6 @@
 /**
  * @module The last checkpoint of every tenant, in a file beside the store: what a store that was restored from an old copy, or lost
- * its log, is held against. Only a checkpoint that somebody else keeps proves anything against whoever can write here.
+ * its log, is checked against. Only a checkpoint that somebody else keeps proves anything against whoever can write here.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'

@@ -83,7 +83,7 @@ export class CheckpointSigner {
 
   /**
    * Makes the heads of streams again for each log whose last checkpoint names a tree of streams that its file lacks: after the file was made
-   * anew, and where another process signed. Without them a bundle of one run would hold the headers of the whole log.
+   * again, and where another process signed. Without them a bundle of one run would hold the headers of the whole log.
    */
   async restoreHeads(signal?: AbortSignal): Promise<void> {
     const behind = this.#deps.logStore.logsBehindHeads().filter((row) => this.#namesStreams(row))

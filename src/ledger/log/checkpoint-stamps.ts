@@ -1,5 +1,5 @@
 /**
- * @module Time-stamps of checkpoints (LOG-32, LOG-33): requested behind the signing, so that nothing waits for the authority, and put on record
+ * @module Time-stamps of checkpoints (LOG-32, LOG-33): requested behind the signing, so that nothing waits for the authority, and recorded
  * with the next pass of the logs. What fails is tried again with growing pauses; checkpoints go on without it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const LAST_RETRY_MS = 5 * 60_000
 const LATE_MS = 2 * LAST_RETRY_MS
 /** Logs that wait to be time-stamped; the others come with a later pass. */
 const WAITING_MAX = 10_000
-/** Tokens that wait to be put on record, 16 KiB each at most. */
+/** Tokens that wait to be recorded, 16 KiB each at most. */
 const RECEIVED_MAX = 256
 
 export interface StampSettings {

@@ -165,7 +165,7 @@ export class LogProjection {
     return true
   }
 
-  /** What was saved may be forgotten from here on. Set anew: they have grown, and a reader may have read what was saved before. */
+  /** What was saved may be forgotten from here on. Set again: they have grown, and a reader may have read what was saved before. */
   #remember({ trees, streams }: PageChanges): void {
     for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
     for (const [stream, state] of streams) this.#caches.streams.set(stream, state, streamBytes(state))

@@ -56,7 +56,7 @@ export interface TimestampedCheckpoint {
   readonly size: number
   /** The signed text of the checkpoint: what was time-stamped. */
   readonly text: string
-  /** Host of the authority; what it says stands in the token. */
+  /** Host of the authority; what it says is in the token. */
   readonly authority: string
   /** RFC 3339, UTC. */
   readonly time: string
@@ -134,7 +134,7 @@ export interface TenantLogs {
   entries(tenant: string, tile: TileId): Promise<Uint8Array | undefined>
   /** In the tree of `size` leaves; of the last checkpoint, where none is given. */
   inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionPath>
-  /** The same, with the event that it names read from the store and held against the leaf (LOG-23). */
+  /** The same, with the event that it names read from the store and checked against the leaf (LOG-23). */
   checkedInclusion(tenant: string, leaf: LeafQuery, size?: number): Promise<LogAnswer<InclusionProof>>
   /** Up to the last checkpoint, where no `to` is given. */
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof>

@@ -30,7 +30,7 @@ export interface ExportsDeps {
 
 const RETRY_AFTER_MS = 5_000
 
-/** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor put on record. */
+/** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor recorded. */
 function asUnavailable(error: unknown): never {
   const isFile = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
   if (!isFile) throw error

@@ -120,7 +120,7 @@ interface Touched {
 
 const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
 
-/** What an event of a tenant's ledger stream puts on record as broken. */
+/** What an event of a tenant's ledger stream records as broken. */
 export function faultsOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
   try {
     const { type, time } = JSON.parse(header) as Header

@@ -62,7 +62,7 @@ function checkAlone(sealer: Sealer, record: ReadRecord) {
   return checkInStream(sealer, record, expectedAlone(record))
 }
 
-/** One record held against what stands before it. Throws `DamagedStreamError`. */
+/** One record checked against what stands before it. Throws `DamagedStreamError`. */
 export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expectation) {
   const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
   let checked = once()

@@ -1,4 +1,4 @@
-/** @module What answers rest on cannot follow the store: an answer from where it is would lack events without a word. */
+/** @module What answers rest on cannot follow the store: an answer from where it is would lack events silently. */
 import { StoreUnavailableError } from '../../store/event-store.ts'
 
 const RETRY_AFTER_MS = 5_000

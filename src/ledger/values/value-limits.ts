@@ -3,7 +3,7 @@ import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/valu
 
 /** Bytes of canonical text. */
 export interface ValueLimits {
-  /** Up to this a value stands in its event. Default 64 KiB. */
+  /** Up to this a value is in its event. Default 64 KiB. */
   readonly inlineMaxBytes: number
   /** Beyond this a value is refused. Default 8 MiB, at most 64 MiB. */
   readonly maxBytes: number

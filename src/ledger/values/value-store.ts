@@ -44,7 +44,7 @@ export type PutResult =
   | { readonly ok: true; readonly ref: ValueRef }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** How much of a value stands in its stream. */
+/** How much of a value is in its stream. */
 interface Standing {
   readonly parts: EventBody<'ValueStored'>[]
   readonly next: Expectation

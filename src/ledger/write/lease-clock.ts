@@ -45,12 +45,14 @@ export class LeaseClock {
     const { callId, fence, leaseUntil } = call
     // Nobody was granted more than its length, whatever the clocks of then and now say.
     const byWall = (): number => leaseLeftByWall(call, state, this.#effects.nowMs())
-    return this.#left(callId, fence, leaseUntil) ?? this.#met(callId, fence, leaseUntil, { most: call.leaseMs, byWall })
+    return (
+      this.#remaining(callId, fence, leaseUntil) ?? this.#met(callId, fence, leaseUntil, { most: call.leaseMs, byWall })
+    )
   }
 
   /** Milliseconds that are left of an open reservation; below zero once it is past its deadline. */
   readonly reservationLeftMs = ({ reservationId, deadline }: ReservationState, state: RunState): number =>
-    this.#left(reservationId, NO_FENCE, deadline) ??
+    this.#remaining(reservationId, NO_FENCE, deadline) ??
     this.#met(reservationId, NO_FENCE, deadline, {
       most: RESERVATION_DEADLINE_MAX_MS,
       byWall: () => reservationLeftByWall(deadline, state, this.#effects.nowMs()),
@@ -74,7 +76,7 @@ export class LeaseClock {
       return
     }
     const { fence, leaseUntil } = call
-    if (this.#left(callId, fence, leaseUntil) === undefined) this.#keep(callId, fence, leaseUntil, call.leaseMs)
+    if (this.#remaining(callId, fence, leaseUntil) === undefined) this.#keep(callId, fence, leaseUntil, call.leaseMs)
   }
 
   /** An event of this reservation was decided here and folded: its deadline counts from the time of the event that granted it. */
@@ -85,12 +87,12 @@ export class LeaseClock {
       return
     }
     const { deadline } = reservation
-    if (this.#left(reservationId, NO_FENCE, deadline) !== undefined) return
+    if (this.#remaining(reservationId, NO_FENCE, deadline) !== undefined) return
     this.#keep(reservationId, NO_FENCE, deadline, Date.parse(deadline) - Date.parse(state.time))
   }
 
   /** Undefined where this term was not met yet. */
-  #left(id: string, fence: number, until: string): number | undefined {
+  #remaining(id: string, fence: number, until: string): number | undefined {
     const known = this.#terms.get(id)
     return known?.fence === fence && known.until === until ? known.endMs - this.#effects.monotonicMs() : undefined
   }
@@ -99,9 +101,9 @@ export class LeaseClock {
     id: string,
     fence: number,
     until: string,
-    left: { readonly most: number; readonly byWall: () => number },
+    bounds: { readonly most: number; readonly byWall: () => number },
   ): number {
-    const leftMs = Math.min(left.most, left.byWall())
+    const leftMs = Math.min(bounds.most, bounds.byWall())
     this.#keep(id, fence, until, leftMs)
     return leftMs
   }

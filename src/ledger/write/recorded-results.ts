@@ -4,10 +4,10 @@ import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type RunState, slot } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence } from '../../domain/validator/evidence.ts'
-import { askedOf } from '../../domain/validator/grounding/answers.ts'
+import { toolQuestion } from '../../domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../domain/validator/grounding/established-since.ts'
 import { forgetLeft, noteLeft } from '../../domain/validator/grounding/left-words.ts'
-import { noteOutcome, saysError, takeAsked } from '../../domain/validator/grounding/recorded-results.ts'
+import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 
 export interface Folded {
@@ -18,7 +18,7 @@ export interface Folded {
 }
 
 /** What a model or an agent wrote: claimed, not observed. It would be evidence for itself. */
-export function isSaid(event: RecordedEvent, state: RunState): boolean {
+export function isModelOutput(event: RecordedEvent, state: RunState): boolean {
   return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
 }
 
@@ -30,7 +30,7 @@ export function foldResults(evidence: Evidence, event: RecordedEvent, { state, b
     if (event.type === 'RunRewound') forgetLeft(evidence.results.left, revision)
     else noteLeft(evidence.results.left, [before, state.context], revision)
   }
-  if (!isSaid(event, state)) makeBy(HEARD, event, { evidence, state })
+  if (!isModelOutput(event, state)) makeBy(EVIDENCE_FOLDS, event, { evidence, state })
 }
 
 interface Hearing {
@@ -59,7 +59,7 @@ export const NO_EVIDENCE = {
   ...passOver('BranchReceived', 'ForkJoined'),
 }
 
-const HEARD = {
+const EVIDENCE_FOLDS = {
   ...NO_EVIDENCE,
   ...passOver('EnvelopeAccepted'),
   RunStarted: ({ data: { input, restored } }, { evidence }) => {
@@ -67,13 +67,13 @@ const HEARD = {
     if (restored !== undefined) addEvidence(evidence, restored)
   },
   ToolCallClaimed: ({ data: { callId, tool, phase, args, argsDigest } }, { evidence }) => {
-    if (phase === 'forward') evidence.results.asked.set(callId, askedOf(tool, args, argsDigest))
+    if (phase === 'forward') evidence.results.asked.set(callId, toolQuestion(tool, args, argsDigest))
   },
   ToolCallSucceeded: heardResult,
   CompensationSucceeded: heardResult,
   ToolCallResolved: heardResult,
   ToolCallFailed: (event, hearing) => {
-    takeAsked(hearing.evidence.results, event.data.callId)
+    takeQuestion(hearing.evidence.results, event.data.callId)
     noteCall(event, hearing, true)
   },
 } satisfies MakeTable<RecordedEvent, Hearing, void>
@@ -90,7 +90,7 @@ function heardResult(event: WithResult, hearing: Hearing): void {
   noteCall(event, hearing, isFailed || saysError(result))
   if (resultRef !== undefined && !isFailed) noteUnread(hearing.evidence, event)
   if (isFailed || (resultRef !== undefined && resultRef.kept !== false)) return
-  const asked = takeAsked(hearing.evidence.results, event.data.callId)
+  const asked = takeQuestion(hearing.evidence.results, event.data.callId)
   // Of one that nobody can read it is known that it came: what was answered before is the latest no more.
   const value = result ?? null
   addToolResult(hearing.evidence, { value, revision: event.header.revision, asked, bytes: weigh(value) })

@@ -62,7 +62,7 @@ export function* decideRedacted(redacting: Redacting, decide: () => Decision | P
   const isNew = run.state !== undefined && inForce.isNew
   const decided = decide()
   const decision = isPaced(decided) ? yield* decided : decided
-  return yield* saidOf(decision, { ...inForce, isNew }, { sent: pending.sent, key })
+  return yield* markedDecision(decision, { ...inForce, isNew }, { sent: pending.sent, key })
 }
 
 /** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */
@@ -139,22 +139,22 @@ export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): Bl
 }
 
 /** The decision, its events saying what they lack; before them, once, which rules are in force from here on. */
-function* saidOf(
+function* markedDecision(
   decision: Decision,
   { rules, policy, isNew }: InForce,
   of: { sent: Sent | undefined; key: BlindKey },
 ): Paced<Decision> {
   const before: Draft[] = isNew ? [{ type: 'RedactionChanged', data: { v: 1, rules, policy } }] : []
-  const said = function* (drafts: readonly Draft[]): Paced<Draft[]> {
+  const mark = function* (drafts: readonly Draft[]): Paced<Draft[]> {
     const marked: Draft[] = []
     for (const draft of drafts) marked.push(yield* markedDraft(draft, { policy, rules, ...of }))
     return marked
   }
-  if (decision.kind === 'append') return { kind: 'append', drafts: [...before, ...(yield* said(decision.drafts))] }
+  if (decision.kind === 'append') return { kind: 'append', drafts: [...before, ...(yield* mark(decision.drafts))] }
   if (decision.kind !== 'refuse' || (decision.record === undefined && decision.before === undefined)) return decision
   const { refusal, record } = decision
-  const first = [...before, ...(yield* said(decision.before ?? []))]
-  const [last] = record === undefined ? [] : yield* said([record])
+  const first = [...before, ...(yield* mark(decision.before ?? []))]
+  const [last] = record === undefined ? [] : yield* mark([record])
   return {
     kind: 'refuse',
     refusal,

@@ -17,7 +17,7 @@ import { weigh, weighAfter } from '../../resources/memory-budget.ts'
 import type { MemberTexts } from '../../signing/canonical-json.ts'
 import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { RecentAnswers } from './recent-answers.ts'
-import { foldResults, isSaid, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
+import { foldResults, isModelOutput, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -127,7 +127,7 @@ export class RunAggregate {
       foldResults(this.evidence, event, { state: this.state, before: context ?? {} })
       return
     }
-    if (policy.ungrounded === 'off' || isSaid(event, this.state)) return
+    if (policy.ungrounded === 'off' || isModelOutput(event, this.state)) return
     this.evidence = foldEvidence(this.evidence, event, context)
   }
 

@@ -4,7 +4,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { type Paced, Pauses } from '../../domain/paced.ts'
 import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
-import { noteOutcome, saysError, takeAsked } from '../../domain/validator/grounding/recorded-results.ts'
+import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from './run-aggregate.ts'
@@ -28,7 +28,7 @@ export async function readUnread(run: RunAggregate, { values, inTurns }: Reading
 }
 
 function hear({ state, evidence }: RunAggregate, { callId, revision }: UnreadResult, value: Json): void {
-  const asked = takeAsked(evidence.results, callId)
+  const asked = takeQuestion(evidence.results, callId)
   if (state?.policy.rules === RULES_NOW) addToolResult(evidence, { value, revision, asked, bytes: weigh(value) })
   else addEvidence(evidence, value)
 }

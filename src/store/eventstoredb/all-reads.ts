@@ -52,13 +52,13 @@ export interface ScanOptions extends ReadAllOptions {
 export async function* scanAll(deps: ScanDeps, options: ScanOptions): AsyncGenerator<ScanPage> {
   const { after, until, tenant, isWoken = false } = options
   const limit = until === undefined ? undefined : parseAllPosition(until)
-  const wanted = tenant === undefined ? undefined : tenantStreams(tenant)
+  const streams = tenant === undefined ? undefined : tenantStreams(tenant)
   let at = after === undefined ? undefined : parseAllPosition(after)
   for (;;) {
     const end = lower(await deps.last.find(), limit)
     if (end === undefined || (at !== undefined && compareAllPositions(at, end) >= 0)) return
     while (at === undefined || compareAllPositions(at, end) < 0) {
-      const { records, upTo } = await nextPage(deps, { at, end, wanted }, options)
+      const { records, upTo } = await nextPage(deps, { at, end, streams }, options)
       at = upTo
       yield { records, upTo: positionText(upTo) }
     }
@@ -76,7 +76,7 @@ interface PageRequest {
   readonly at: AllPosition | undefined
   /** Inclusive; an event of the filter lies there or beyond. */
   readonly end: AllPosition
-  readonly wanted: TenantStreams | undefined
+  readonly streams: TenantStreams | undefined
 }
 
 interface Page {
@@ -86,17 +86,18 @@ interface Page {
 
 /** Who asks for what is older than what was read last, and for one tenant of it, reads for itself. */
 async function nextPage(deps: ScanDeps, request: PageRequest, { isShared = false }: ScanOptions): Promise<Page> {
-  const { at, end, wanted } = request
+  const { at, end, streams } = request
   const { recent } = deps
-  if (!isShared || recent === undefined || (wanted !== undefined && !recent.reaches(at))) return readPage(deps, request)
-  const { records, upTo } = await recent.page(request, () => readPage(deps, { at, end, wanted: undefined }))
-  if (wanted === undefined) return { records, upTo }
-  return { records: records.filter(({ stream }) => isOfTenant(stream, wanted)), upTo }
+  if (!isShared || recent === undefined || (streams !== undefined && !recent.reaches(at)))
+    return readPage(deps, request)
+  const { records, upTo } = await recent.page(request, () => readPage(deps, { at, end, streams: undefined }))
+  if (streams === undefined) return { records, upTo }
+  return { records: records.filter(({ stream }) => isOfTenant(stream, streams)), upTo }
 }
 
 async function readPage(
   { connection, canonical, onEvent, last }: ScanDeps,
-  { at, end, wanted }: PageRequest,
+  { at, end, streams }: PageRequest,
 ): Promise<Page> {
   return await connection.read(async (client) => {
     const records: ReadRecord[] = []
@@ -108,7 +109,7 @@ async function readPage(
       upTo = event.position
       // The server's own mark of a deletion is no record of the ledger's.
       if (event.type === TOMBSTONE_TYPE) return compareAllPositions(upTo, end) < 0
-      if (wanted === undefined || isOfTenant(event.streamId, wanted)) {
+      if (streams === undefined || isOfTenant(event.streamId, streams)) {
         const record = toRecord(event, canonical)
         onEvent?.(event)
         records.push(record)

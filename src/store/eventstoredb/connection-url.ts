@@ -67,6 +67,6 @@ function checkedOption(pair: string): string {
   return flat
 }
 
-function unusable(why: string): StoreOpenError {
-  return new StoreOpenError('store-unsupported', `the store's URL cannot be used: ${why}`)
+function unusable(reason: string): StoreOpenError {
+  return new StoreOpenError('store-unsupported', `the store's URL cannot be used: ${reason}`)
 }

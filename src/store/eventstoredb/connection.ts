@@ -91,16 +91,16 @@ export class Connection {
 
   unavailable(reason = 'no reason given'): StoreUnavailableError {
     const { state, detail = reason } = this.#status
-    const why = state === 'failed' ? detail : `the event store does not answer: ${detail}`
-    return new StoreUnavailableError(this.closing.aborted ? 'the store is closed' : why, RETRY_AFTER_MS)
+    const message = state === 'failed' ? detail : `the event store does not answer: ${detail}`
+    return new StoreUnavailableError(this.closing.aborted ? 'the store is closed' : message, RETRY_AFTER_MS)
   }
 
   /** Whether a call may be sent. In the first moments of an outage it waits for its end; later it says no at once. */
   async usable(): Promise<boolean> {
     if (this.closing.aborted) return false
     if (this.#status.state === 'ready') return true
-    const leftMs = this.#lostAtMs + this.timings.graceMs - performance.now()
-    return leftMs > 0 && (await this.whenReady(leftMs))
+    const remainingMs = this.#lostAtMs + this.timings.graceMs - performance.now()
+    return remainingMs > 0 && (await this.whenReady(remainingMs))
   }
 
   /** Waits for the end of an outage; false where it did not come in time, or the store closed. */

@@ -17,7 +17,7 @@ export type Canonical = (value: Json) => string
 export const SERVER_APPEND_BYTES = 1_048_576
 
 /**
- * Everything that the server would refuse, or answer without a word, is refused here. Throws `TypeError` for texts that are no
+ * Everything that the server would refuse, or answer silently, is refused here. Throws `TypeError` for texts that are no
  * JSON, `RangeError` for the rest.
  */
 export function toEvents({ stream, records }: Append): ServerEvent[] {

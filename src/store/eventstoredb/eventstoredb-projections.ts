@@ -57,7 +57,7 @@ export function openEventStoreDbProjections(url: string): ProjectionServer {
 
 /**
  * Undefined where there is none. The server has no status for one that never compiled: it fails over the checkpoint that such a projection
- * lacks, and answers UNKNOWN without a word about it (read in its source, and met on a real one).
+ * lacks, and answers UNKNOWN without mentioning it (read in its source, and met on a real one).
  */
 async function find(client: EventStoreDBClient, name: string): Promise<ServerProjection | undefined> {
   try {

@@ -1,6 +1,6 @@
 /**
  * @module Where the ledger's last event lies in `$all`, found by looking backwards from its end. What others wrote behind it is looked at once:
- * a quiet ledger on a busy server would else be searched for anew at every look, each time for longer.
+ * a quiet ledger on a busy server would else be searched for again at every look, each time for longer.
  */
 import { type Position as AllPosition, type AllStreamResolvedEvent, BACKWARDS, END } from '@eventstore/db-client'
 import { compareAllPositions } from './all-positions.ts'
@@ -16,7 +16,7 @@ const NEXT_LOOK = 1
 const LOOK_GROWTH = 8
 
 /** What is known of the end of `$all`: forgotten with the node that reported it. */
-interface Known {
+interface KnownPosition {
   /** The ledger's last event up to here. */
   readonly last: AllPosition | undefined
   /** Nothing up to here need be looked at again. */
@@ -25,7 +25,7 @@ interface Known {
 
 export class LastPosition {
   readonly #connection: Connection
-  #known: Known | undefined
+  #known: KnownPosition | undefined
   #looking: Promise<AllPosition | undefined> | undefined
   #next: Promise<AllPosition | undefined> | undefined
 
@@ -78,7 +78,7 @@ export class LastPosition {
 
   /** Unless something else was learned, or forgotten, meanwhile. */
   #remember(
-    known: Known | undefined,
+    known: KnownPosition | undefined,
     newest: AllPosition | undefined,
     last: AllPosition | undefined,
   ): AllPosition | undefined {
@@ -90,7 +90,7 @@ export class LastPosition {
 interface LookRequest {
   readonly from: AllPosition | typeof END
   readonly count: number
-  readonly known: Known | undefined
+  readonly known: KnownPosition | undefined
 }
 
 interface Look {

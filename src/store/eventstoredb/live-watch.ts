@@ -1,5 +1,5 @@
 /**
- * @module What the store hears of the server without a question. One subscription, for as long as the store is open, lets the server's records about
+ * @module What the store learns of the server without a question. One subscription, for as long as the store is open, lets the server's records about
  * streams through: somebody lets it forget. Another, only while somebody follows the store, tells of every event where it is, without a body, and so
  * wakes those who sleep. The client's subscriptions end at the first trouble and say so once, or not at all where their client was replaced: each is
  * rebuilt then, and looks back when it stands, since it saw nothing meanwhile.

@@ -20,12 +20,12 @@ export interface Stretch {
 }
 
 /** A place to read on from, and where to stop. */
-export interface Wanted {
+export interface PageRequest {
   readonly at: AllPosition | undefined
   readonly end: AllPosition
 }
 
-type Found = Pick<Stretch, 'records' | 'upTo'>
+type FoundPage = Pick<Stretch, 'records' | 'upTo'>
 
 export class RecentPages {
   /** Each begins where the one before it ends. */
@@ -48,26 +48,26 @@ export class RecentPages {
   }
 
   /** What is known from there on, or what `read` finds. Readers who come to one place at once wait for one of them. */
-  async page(wanted: Wanted, read: () => Promise<Found>): Promise<Found> {
-    const key = keyOf(wanted.at)
+  async page(request: PageRequest, read: () => Promise<FoundPage>): Promise<FoundPage> {
+    const key = keyOf(request.at)
     for (let other = this.#underWay.get(key); other !== undefined; other = this.#underWay.get(key)) {
       await other.catch(() => undefined)
     }
-    const known = this.#known(wanted)
+    const known = this.#known(request)
     if (known !== undefined) return known
-    const reading = this.#read(wanted, read).finally(() => this.#underWay.delete(key))
+    const reading = this.#read(request, read).finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, reading)
     return await reading
   }
 
-  async #read({ at }: Wanted, read: () => Promise<Found>): Promise<Found> {
+  async #read({ at }: PageRequest, read: () => Promise<FoundPage>): Promise<FoundPage> {
     const epoch = this.#epoch
     const found = await read()
     if (epoch === this.#epoch) this.#add({ at, ...found })
     return found
   }
 
-  #known({ at, end }: Wanted): Found | undefined {
+  #known({ at, end }: PageRequest): FoundPage | undefined {
     const page = this.#pages.find((each) => !isBefore(at, each.at) && isBefore(at, each.upTo))
     if (page === undefined) return undefined
     const upTo = compareAllPositions(page.upTo, end) <= 0 ? page.upTo : end

@@ -30,7 +30,7 @@ type RetentionEvent = Pick<RecordedEvent, 'type' | 'streamId' | 'data' | 'positi
 export class RetentionCheck {
   readonly #connection: Connection
   readonly #found = new Map<string, ForgettingStream>()
-  /** Where the last word on a stream stands: a look back may come upon an older one. */
+  /** Where the last word on a stream stands: a look back may find an older one. */
   readonly #judgedAt = new Map<string, Position>()
   #upTo: Position | undefined
 
@@ -125,7 +125,7 @@ interface Pass {
   readonly quietMs: number
 }
 
-/** Not every server says that it has come to the end. The second pass goes on where the first fell silent, and hears of each event. */
+/** Not every server says that it has come to the end. The second pass goes on where the first fell silent, and learns of each event. */
 const PASSES: readonly Pass[] = [
   { searchWindow: 500, quietMs: 1_000 },
   { searchWindow: 1, quietMs: 2_000 },

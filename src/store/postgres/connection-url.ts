@@ -88,7 +88,7 @@ function isThisMachine(host: string): boolean {
 }
 
 /**
- * As libpq names them; `prefer` and `allow` are left out, since they go on in the clear without a word. So would no mode at all: to another
+ * As libpq names them; `prefer` and `allow` are left out, since they fall back to plain text silently. So would no mode at all: to another
  * machine nothing goes in the clear that nobody decided on.
  */
 function sslModeOf(options: URLSearchParams, host: string): SslMode {

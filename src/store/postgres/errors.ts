@@ -17,7 +17,7 @@ export type WriteFailure =
 
 /**
  * A server that answers with an error of its own has rolled the statement back, with these exceptions: class 08 and 57P (the connection is going
- * down, perhaps after the commit), and anything without a code (the socket). `sent` is false where no connection could be had.
+ * down, perhaps after the commit), and anything without a code (the socket). `sent` is false where no connection was available.
  */
 export function writeFailure(error: unknown, sent: boolean): WriteFailure {
   const detail = reasonOf(error)

@@ -43,7 +43,7 @@ type NamesStatement = ReturnType<typeof namesStatement>
 
 interface Lookup {
   readonly names: readonly string[] | undefined
-  /** Of the log: a name that came later stands in no earlier row. */
+  /** Of the log: a name that came later is in no earlier row. */
   readonly size: number
 }
 

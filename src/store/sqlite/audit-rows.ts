@@ -91,8 +91,9 @@ export function eventsBy(
   filter: AuditFilter,
   along?: { readonly view: AuditView; readonly names: NamesWithPart },
 ): string {
-  const asked = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  if (asked.includes('types') && asked.every((name) => WITH_TYPES.has(name))) return 'events e INDEXED BY events_type'
+  const filters = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (filters.includes('types') && filters.every((name) => WITH_TYPES.has(name)))
+    return 'events e INDEXED BY events_type'
   if (along === undefined || WITH_INDEX.some((name) => filter[name] !== undefined)) return 'events e'
   const { view, names } = along
   const named = INDEXED_NAMES.find((name) => {

@@ -53,7 +53,7 @@ export class AuditSnapshots implements Disposable {
       } catch (error) {
         if (!isDamage(error)) throw error
         const reason = String(error)
-        // Not of a file that was made anew meanwhile.
+        // Not of a file that was rebuilt meanwhile.
         if (connection.identity === fileIdentity(this.#path)) await owner.vouch(reason)
         throw new DerivedFileRenewedError({ file: this.#path, reason })
       } finally {

@@ -140,13 +140,13 @@ export class SpendSums {
   groups({ tenant, size }: AuditView, filter: SummedFilter, page: BlockPage): readonly SpendGroup[] {
     const { by, after, limit, blocks, hours, except } = page
     const lastBlock = Math.floor(size / SUM_BLOCK_LEAVES) - 1
-    const asked = Object.entries(filter).filter(([, value]) => value !== undefined)
+    const filters = Object.entries(filter).filter(([, value]) => value !== undefined)
     const bounds = [
       { sql: 'hour >= ?', value: hours.from },
       { sql: 'hour < ?', value: hours.before },
     ].filter(({ value }) => value !== undefined)
     const others = except.length === 0 ? '' : `AND NOT EXISTS (${AT_HOURS(except.length)} AND o.block = s.block)`
-    const conditions = [...asked.map(([name]) => `AND ${name} = ?`), ...bounds.map(({ sql }) => `AND ${sql}`)]
+    const conditions = [...filters.map(([name]) => `AND ${name} = ?`), ...bounds.map(({ sql }) => `AND ${sql}`)]
     return this.#db
       .prepare<unknown[], SpendColumns>(
         `SELECT ${SUM_KEYS[by]} AS key, ${AMOUNTS} FROM spend_sums s WHERE tenant = ? AND block > ? AND block <= ? ${conditions.join(' ')} ${others}
@@ -158,7 +158,7 @@ export class SpendSums {
           tenant,
           blocks.after,
           Math.min(blocks.upTo, lastBlock),
-          ...asked.map(([, value]) => value),
+          ...filters.map(([, value]) => value),
           ...bounds.map(({ value }) => value),
         ],
         ...(except.length === 0 ? [] : [tenant, ...except]),

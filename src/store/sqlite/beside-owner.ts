@@ -1,6 +1,6 @@
 /**
  * @module A disposable file that another thread of this process writes, as this thread reads it: on a connection of its own that cannot write
- * and is opened anew after the file was rebuilt. Damage that is met here is the owner's to mend.
+ * and is opened again after the file was rebuilt. Damage that is met here is the owner's to mend.
  */
 import { type DerivedFile, DerivedFileRenewedError } from '../derived-file.ts'
 import { StoreUnavailableError } from '../event-store.ts'

@@ -39,9 +39,9 @@ export class Checkpoints {
   }
 
   /** `wanted` asks for a checkpoint now: on a full disk it may let the log start over in the room it has. */
-  afterCommit(wanted: boolean): void {
+  afterCommit(isRequested: boolean): void {
     this.#idle.refresh()
-    if (wanted || this.#backlog() >= this.#logFrames) this.#checkpoint()
+    if (isRequested || this.#backlog() >= this.#logFrames) this.#checkpoint()
   }
 
   stop(): void {

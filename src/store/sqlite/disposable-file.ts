@@ -187,10 +187,10 @@ function openWith<T extends OverFile>(
     db.pragma('synchronous = NORMAL')
     db.pragma('trusted_schema = OFF')
     db.pragma('cell_size_check = ON')
-    const wanted = schemaText(schema)
+    const expected = schemaText(schema)
     const prepare = db.transaction(() => {
       if (readSchema(db) === EMPTY_SCHEMA) db.exec(schema)
-      return readSchema(db) === wanted
+      return readSchema(db) === expected
     })
     if (prepare.immediate()) return { db, over: over(db) }
     db.close()

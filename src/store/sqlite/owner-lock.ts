@@ -92,8 +92,8 @@ export function describeOwner(path: string): Owner | undefined {
 
 function lockedError(path: string, { name, advice }: Owned, cause: unknown): StoreOpenError {
   const owner = describeOwner(path)
-  const who = owner === undefined ? 'another process' : `process ${owner.pid}`
+  const holder = owner === undefined ? 'another process' : `process ${owner.pid}`
   const where = owner?.url === undefined ? '' : ` (${owner.url})`
-  const message = `${name} is in use by ${who}${where}: ${advice}`
+  const message = `${name} is in use by ${holder}${where}: ${advice}`
   return new StoreOpenError('store-locked', message, { cause })
 }

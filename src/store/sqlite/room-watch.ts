@@ -6,7 +6,7 @@ import { rm, writeFile } from 'node:fs/promises'
 const ROOM_BYTES = 1024 * 1024
 const FIRST_MS = 500
 const LONGEST_MS = 15_000
-/** Room that lasts so long begins the waiting anew. */
+/** Room that lasts so long starts the waiting over. */
 const LASTING_MS = 60_000
 
 export class RoomWatch {

@@ -174,9 +174,9 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
 
   pin(tenant: string, size?: number): AuditPin | undefined {
     const present = this.size(tenant)
-    const wanted = size ?? present
-    const last = wanted < 1 || wanted > present ? undefined : this.row(tenant, wanted - 1)
-    return last === undefined ? undefined : { size: wanted, position: last.position, eventId: last.id }
+    const requested = size ?? present
+    const last = requested < 1 || requested > present ? undefined : this.row(tenant, requested - 1)
+    return last === undefined ? undefined : { size: requested, position: last.position, eventId: last.id }
   }
 
   row(tenant: string, leaf: number): AuditRow | undefined {

@@ -49,24 +49,24 @@ export function readSqliteLeaves(path: string): LeafReader | undefined {
 }
 
 /** One connection for all who read the file at `path`, as long as it is the same file: opening one is a change that its owner has to look at. */
-export function keptLeaves(path: string): { readonly open: () => LeafReader | undefined } & Disposable {
-  let kept: { readonly reader: LeafReader; readonly identity: string; users: number } | undefined
-  const closeUnused = (of: typeof kept): void => {
-    if (of !== undefined && of !== kept && of.users === 0) of.reader[Symbol.dispose]()
+export function sharedLeaves(path: string): { readonly open: () => LeafReader | undefined } & Disposable {
+  let shared: { readonly reader: LeafReader; readonly identity: string; users: number } | undefined
+  const closeUnused = (of: typeof shared): void => {
+    if (of !== undefined && of !== shared && of.users === 0) of.reader[Symbol.dispose]()
   }
   const forget = (): void => {
-    const before = kept
-    kept = undefined
+    const before = shared
+    shared = undefined
     closeUnused(before)
   }
   return {
     open: () => {
       const identity = fileIdentity(path)
-      if (kept?.identity !== identity) forget()
-      const reader = kept?.reader ?? readSqliteLeaves(path)
+      if (shared?.identity !== identity) forget()
+      const reader = shared?.reader ?? readSqliteLeaves(path)
       if (reader === undefined) return undefined
-      kept ??= { reader, identity, users: 0 }
-      const own = kept
+      shared ??= { reader, identity, users: 0 }
+      const own = shared
       own.users += 1
       let isOpen = true
       const close = (): void => {

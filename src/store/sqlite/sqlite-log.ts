@@ -1,5 +1,5 @@
 /**
- * @module The logs' file: a file of its own, because making it anew means checking every mac of the history, which a change of the
+ * @module The logs' file: a file of its own, because making it again means checking every mac of the history, which a change of the
  * views' tables must not cause.
  */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'

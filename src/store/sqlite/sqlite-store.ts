@@ -1,6 +1,6 @@
 /**
  * @module The default store: one SQLite file, owned by one process. A thread of its own writes, in groups; reads go beside it.
- * On the first failed sync the store stops, closes the file, opens it anew and settles its log: only then does it take appends again.
+ * On the first failed sync the store stops, closes the file, opens it again and settles its log: only then does it take appends again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkAppend } from '../check-append.ts'
@@ -167,7 +167,7 @@ class SqliteStore extends FileStore implements EventStore {
     this.#reopening = this.#reopen()
   }
 
-  /** Before anyone hears of a failure: a caller told "unknown" reads at once, and must not read before the log is settled. */
+  /** Before anyone learns of a failure: a caller told "unknown" reads at once, and must not read before the log is settled. */
   #halt(detail: string, fault?: StoreFault): void {
     this.#queue.stop(detail)
     this.reads.pause()

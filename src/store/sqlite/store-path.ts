@@ -14,9 +14,9 @@ export function prepareStorePath(path: string): string {
   try {
     const folder = dirname(resolve(path))
     makeFolder(folder)
-    const wanted = join(realpathSync(folder), basename(path))
-    makeFile(wanted)
-    return realpathSync(wanted)
+    const target = join(realpathSync(folder), basename(path))
+    makeFile(target)
+    return realpathSync(target)
   } catch (error) {
     throw asOpenError(error, path)
   }

@@ -4,7 +4,7 @@ import { NO_STREAM } from '../event-store.ts'
 import type { Database } from './open.ts'
 
 /** Where nobody says how much. */
-const KEPT_MAX_BYTES = 8 * 1024 * 1024
+const HEADS_MAX_BYTES = 8 * 1024 * 1024
 /** A head beside the name of its stream, in the cache's own lists. */
 const HEAD_BYTES = 160
 
@@ -15,13 +15,13 @@ export interface StreamHead {
 }
 
 export class StreamHeads {
-  readonly #kept: LRUCache<string, StreamHead>
+  readonly #heads: LRUCache<string, StreamHead>
   readonly #find
   #dataVersion: unknown
   readonly #readDataVersion
 
-  constructor(db: Database, maxBytes = KEPT_MAX_BYTES) {
-    this.#kept = new LRUCache({ maxSize: maxBytes, sizeCalculation: (_, stream) => HEAD_BYTES + 2 * stream.length })
+  constructor(db: Database, maxBytes = HEADS_MAX_BYTES) {
+    this.#heads = new LRUCache({ maxSize: maxBytes, sizeCalculation: (_, stream) => HEAD_BYTES + 2 * stream.length })
     this.#find = db.prepare<[string], StreamHead>(
       `SELECT id, ifnull((SELECT max(revision) FROM events WHERE stream_id = streams.id), ${NO_STREAM}) AS revision
        FROM streams WHERE name = ?`,
@@ -37,19 +37,19 @@ export class StreamHeads {
   }
 
   of(stream: string): StreamHead {
-    const current = this.#kept.get(stream)
+    const current = this.#heads.get(stream)
     if (current !== undefined) return current
 
     const found = this.#find.get(stream) ?? { id: undefined, revision: NO_STREAM }
-    this.#kept.set(stream, found)
+    this.#heads.set(stream, found)
     return found
   }
 
   forget(stream: string): void {
-    this.#kept.delete(stream)
+    this.#heads.delete(stream)
   }
 
   clear(): void {
-    this.#kept.clear()
+    this.#heads.clear()
   }
 }

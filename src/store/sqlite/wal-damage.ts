@@ -1,7 +1,7 @@
 /**
  * @module Tells damage in the log of a store from what a crash may leave there. Each commit is synced before the next one begins, so a
  * crash cuts at most one transaction, the last; frames of a later one behind a broken frame were whole once, and so was a frame that is
- * off by a single bit. SQLite drops all of them without a word.
+ * off by a single bit. SQLite drops all of them silently.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import {

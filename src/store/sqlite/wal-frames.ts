@@ -73,7 +73,7 @@ export function distance(a: Sum, b: Sum): number {
  */
 export function isOneBitOff(bytes: Uint8Array, { before, stored, bigEndian }: OneBitQuestion): boolean {
   const sum = frameSum(bytes, before, bigEndian)
-  const wanted = { s1: (stored.s1 - sum.s1) | 0, s2: (stored.s2 - sum.s2) | 0 }
+  const target = { s1: (stored.s1 - sum.s1) | 0, s2: (stored.s2 - sum.s2) | 0 }
   const words = [
     ...wordsOf(bytes.subarray(0, FRAME_SUMMED_BYTES), bigEndian),
     ...wordsOf(bytes.subarray(FRAME_HEADER_BYTES), bigEndian),
@@ -82,7 +82,7 @@ export function isOneBitOff(bytes: Uint8Array, { before, stored, bigEndian }: On
   let first = { s1: 1, s2: 1 }
   let second = { s1: 0, s2: 1 }
   for (let at = words.length - 2; at >= 0; at -= 2) {
-    if (oneBit(words[at] ?? 0, first, wanted) || oneBit(words[at + 1] ?? 0, second, wanted)) return true
+    if (oneBit(words[at] ?? 0, first, target) || oneBit(words[at + 1] ?? 0, second, target)) return true
     first = mixed(first)
     second = mixed(second)
   }
@@ -95,11 +95,11 @@ interface OneBitQuestion {
   readonly bigEndian: boolean
 }
 
-function oneBit(word: number, effect: Sum, wanted: Sum): boolean {
+function oneBit(word: number, effect: Sum, target: Sum): boolean {
   for (let bit = 0; bit < WORD_BITS; bit += 1) {
     const value = (1 << bit) | 0
     const delta = (word & value) === 0 ? value : -value | 0
-    if (Math.imul(effect.s1, delta) === wanted.s1 && Math.imul(effect.s2, delta) === wanted.s2) return true
+    if (Math.imul(effect.s1, delta) === target.s1 && Math.imul(effect.s2, delta) === target.s2) return true
   }
   return false
 }

@@ -9,7 +9,7 @@ export interface WalLoss extends WalState {
   readonly copy?: string
 }
 
-/** To be called by the owner before the file is opened, which may begin the log anew. Throws `wal-damaged`. */
+/** To be called by the owner before the file is opened, which may start the log over. Throws `wal-damaged`. */
 export function settleWalLoss(
   path: string,
   { acceptWalLoss, onWalLoss }: { readonly acceptWalLoss?: boolean; readonly onWalLoss?: (loss: WalLoss) => void },

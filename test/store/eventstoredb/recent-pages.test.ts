@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ReadRecord } from '../../../src/store/event-store.ts'
-import { RecentPages, type Wanted } from '../../../src/store/eventstoredb/recent-pages.ts'
+import { type PageRequest, RecentPages } from '../../../src/store/eventstoredb/recent-pages.ts'
 
 const test = suite('what was read of $all a moment ago')
 
@@ -19,7 +19,7 @@ function logOf(count: number, bytes: number) {
     records,
     reads: 0,
     /** A page of it, as the node would send it. */
-    read: async ({ at, end }: Wanted) => {
+    read: async ({ at, end }: PageRequest) => {
       log.reads += 1
       const found = records
         .filter(({ revision }) => 3 * revision + 3 > numberOf(at) && 3 * revision + 3 <= numberOf(end))

@@ -1,6 +1,6 @@
 /**
  * @module One simulated history, made by its seed: agents work on one run through ledger processes that lose answers, are killed and have
- * wrong clocks. Afterwards what was promised is held against what the store has.
+ * wrong clocks. Afterwards what was promised is checked against what the store has.
  */
 import * as assert from 'uvu/assert'
 import type { RunState } from '../../../projections/run-state.ts'

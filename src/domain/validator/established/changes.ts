@@ -1,4 +1,4 @@
-/** @module What a comparison comes upon: a change of something established. Whether it is permitted is decided elsewhere. */
+/** @module What a comparison finds: a change of something established. Whether it is permitted is decided elsewhere. */
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
@@ -9,7 +9,7 @@ export interface Change {
   readonly kind: 'removed' | 'changed' | 'returned' | 'reordered' | 'duplicate' | 'shadow'
   /** In the established context; in the new one for what was added there. */
   readonly place: readonly Token[]
-  /** Where it stands in the new context now; undefined where it is gone. */
+  /** Where it is in the new context now; undefined where it is gone. */
   readonly afterPlace: readonly Token[] | undefined
   readonly before: Json
   readonly after: Json | undefined

@@ -86,7 +86,7 @@ function differingKeys(before: JsonObject, after: JsonObject): readonly string[]
   return differing.sort()
 }
 
-/** In the order in which they were come upon. */
+/** In the order in which they were found. */
 function* judgeChanges({ input, superseded, report, changes, pauses }: Judging): Paced<void> {
   if (changes.length === 0) return
   const excuse = input.excuses === undefined ? undefined : yield* input.excuses(changes)

@@ -85,7 +85,7 @@ function isScalar(value: Json): value is Scalar {
   return typeof value !== 'object' || value === null
 }
 
-/** Scalars without a counterpart: changed where another one stands in their place, else gone. Answers the gained places left. */
+/** Scalars without a counterpart: changed where another one is in their place, else gone. Answers the gained places left. */
 function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): Paced<number[]> {
   const unmatched = new Set(gained)
   for (const place of lost) {

@@ -15,7 +15,7 @@ export interface Walk {
   readonly known: Signatures
   /** Whether the run has left a state word at a place of the established context. */
   readonly wasLeft: (place: readonly Token[], word: string) => boolean
-  /** Where the walk stands in the established context, and in the new one. */
+  /** Where the walk is in the established context, and in the new one. */
   readonly place: Token[]
   readonly afterPlace: Token[]
 }

@@ -12,7 +12,7 @@ import { hashLongList, hashPair, hashText, hashValue, hashWideObject, type Known
 /** Beyond, no answer is known to take the place of another. */
 const ENTRIES_MAX = 100_000
 /** What so many questions were answered is nobody's. */
-const ASKED_MAX = 16
+const ASKING_MAX = 16
 const MEMBERS_MAX = 16
 /** A context cannot hold a larger one. */
 const ANSWER_MAX_BYTES = 2 * 1024 * 1024
@@ -20,13 +20,13 @@ const QUESTION_MAX_CHARS = 512
 const ENTRY_BYTES = 192
 
 /** Which tool, and what it was asked, as far as that says what the answer is about. */
-export interface Asked {
+export interface ToolQuestion {
   readonly tool: string
   readonly about: string
 }
 
 export interface Answer {
-  readonly asked: Asked
+  readonly asked: ToolQuestion
   readonly value: Json
   readonly revision: number
   readonly bytes: number
@@ -43,14 +43,14 @@ export interface Answers {
   readonly seed: number
   readonly questions: Map<number, Question>
   /** Questions that were ever answered so, with the member that was: by the hash of the value. */
-  readonly askedBy: Map<number, (readonly [question: number, member: number])[]>
+  readonly byValue: Map<number, (readonly [question: number, member: number])[]>
   /** What an answer looks like: what looks otherwise need not be read. */
   readonly shapes: Set<number>
   isFull: boolean
 }
 
 export function noAnswers(seed: number): Answers {
-  return { seed, questions: new Map(), askedBy: new Map(), shapes: new Set(), isFull: false }
+  return { seed, questions: new Map(), byValue: new Map(), shapes: new Set(), isFull: false }
 }
 
 /** Arguments that say when, how often or by which request it is asked say nothing of what about. */
@@ -61,7 +61,7 @@ const ASKING: ReadonlySet<string> = new Set(
 )
 
 /** The question of a call. `digest` stands for arguments that are not small and flat. */
-export function askedOf(tool: string, args: Json | undefined, digest?: string): Asked {
+export function toolQuestion(tool: string, args: Json | undefined, digest?: string): ToolQuestion {
   const whole = digest ?? (args === undefined ? '' : canonicalText(args))
   if (args === undefined || !isJsonObject(args)) return { tool, about: whole }
   const keys = Object.keys(args)
@@ -80,7 +80,7 @@ function isAsking(key: string): boolean {
 /** Remembers an answer, and of an object its lists and objects: an agent may keep either. */
 export function* addAnswer(answers: Answers, { asked, value, revision, bytes }: Answer, pauses: Pauses): Paced<void> {
   if (answers.isFull) return
-  const { seed, questions, askedBy, shapes } = answers
+  const { seed, questions, byValue, shapes } = answers
   const { tool } = asked
   const question = hashText(seed, `${tool}\n${asked.about}`)
   const parts: [number, number][] = []
@@ -89,17 +89,17 @@ export function* addAnswer(answers: Answers, { asked, value, revision, bytes }: 
     const pair: [number, number] = [hashText(seed, member), yield* wholeHash(seed, part, { hashes, pauses })]
     parts.push(pair)
     shapes.add(shapeHash(seed, part))
-    const asking = askedBy.get(pair[1]) ?? []
-    if (asking.length <= ASKED_MAX && !asking.some(([q, m]) => q === question && m === pair[0])) {
+    const asking = byValue.get(pair[1]) ?? []
+    if (asking.length <= ASKING_MAX && !asking.some(([q, m]) => q === question && m === pair[0])) {
       asking.push([question, pair[0]])
-      askedBy.set(pair[1], asking)
+      byValue.set(pair[1], asking)
     }
   }
   // One that is stored beside the events may be read after a later one.
   if (revision >= (questions.get(question)?.revision ?? 0)) questions.set(question, { tool, revision, parts })
-  if (questions.size + askedBy.size + shapes.size <= ENTRIES_MAX) return
+  if (questions.size + byValue.size + shapes.size <= ENTRIES_MAX) return
   answers.isFull = true
-  for (const each of [questions, askedBy, shapes]) each.clear()
+  for (const each of [questions, byValue, shapes]) each.clear()
 }
 
 function partsOf(value: Json): readonly (readonly [string, Json])[] {
@@ -113,12 +113,12 @@ function partsOf(value: Json): readonly (readonly [string, Json])[] {
  * was once answered `before` and is not `after` now: then nobody can say which of them is meant.
  */
 export function replacing(
-  { questions, askedBy }: Answers,
+  { questions, byValue }: Answers,
   { before, after }: { readonly before: number; readonly after: number },
 ): { readonly tool: string; readonly revision: number } | undefined {
-  const asked = askedBy.get(before) ?? []
-  if (asked.length > ASKED_MAX) return undefined
-  const now = asked.map(([question, member]) => {
+  const candidates = byValue.get(before) ?? []
+  if (candidates.length > ASKING_MAX) return undefined
+  const now = candidates.map(([question, member]) => {
     const { tool, revision, parts } = questions.get(question) as Question
     return { tool, revision, isAfter: parts.some(([m, value]) => m === member && value === after) }
   })
@@ -168,8 +168,8 @@ function* hashInside(seed: number, value: Json, { hashes, pauses }: Hashing): Pa
   }
 }
 
-export function answersBytes({ questions, askedBy, shapes }: Answers): number {
-  return ENTRY_BYTES * (2 * questions.size + askedBy.size + shapes.size)
+export function answersBytes({ questions, byValue, shapes }: Answers): number {
+  return ENTRY_BYTES * (2 * questions.size + byValue.size + shapes.size)
 }
 
 /** Plain JSON for a cached fold. */
@@ -180,11 +180,11 @@ export interface AnswersDump {
   readonly shapes: readonly number[]
 }
 
-export function dumpAnswers({ isFull, questions, askedBy, shapes }: Answers): AnswersDump {
-  return { isFull, questions: [...questions], askedBy: [...askedBy], shapes: [...shapes] }
+export function dumpAnswers({ isFull, questions, byValue, shapes }: Answers): AnswersDump {
+  return { isFull, questions: [...questions], askedBy: [...byValue], shapes: [...shapes] }
 }
 
 export function loadAnswers(seed: number, { isFull, questions, askedBy, shapes }: AnswersDump): Answers {
   const asked = askedBy.map(([value, asking]): [number, (readonly [number, number])[]] => [value, [...asking]])
-  return { seed, isFull, questions: new Map(questions), askedBy: new Map(asked), shapes: new Set(shapes) }
+  return { seed, isFull, questions: new Map(questions), byValue: new Map(asked), shapes: new Set(shapes) }
 }

@@ -17,7 +17,7 @@ export interface RowName {
 }
 
 export interface Row {
-  /** Where the object stands in the value that is read. */
+  /** Where the object is in the value that is read. */
   readonly place: readonly Token[]
   readonly object: JsonObject
   /** The key it stands under; for a member of a list, that of the list. */

@@ -8,12 +8,12 @@ import type { Paced, Pauses } from '../../paced.ts'
 import {
   type Answers,
   type AnswersDump,
-  type Asked,
   addAnswer,
   answersBytes,
   dumpAnswers,
   loadAnswers,
   noAnswers,
+  type ToolQuestion,
 } from './answers.ts'
 import { SINCE_START, type Since } from './established-since.ts'
 import type { LeftWords } from './left-words.ts'
@@ -24,7 +24,7 @@ const WAITING_MAX_BYTES = 512 * 1024
 /** Of the words that were left at a place, about. */
 const LEFT_BYTES = 512
 /** Of what a call asked, at most about. */
-const ASKED_BYTES = 1_024
+const QUESTION_BYTES = 1_024
 /** Of a value, and of a character of a text, that is to be known again. */
 const KNOW_STEPS = 5
 const TEXT_STEPS = 0.1
@@ -43,7 +43,7 @@ export interface RecordedResults {
   index: RowIndex | undefined
   readonly answers: Answers
   /** What calls asked whose answers are still to come. */
-  readonly asked: Map<string, Asked>
+  readonly asked: Map<string, ToolQuestion>
   readonly failed: Map<string, FailedCall>
   /** Tools of which a call has succeeded. */
   readonly succeeded: Set<string>
@@ -72,7 +72,7 @@ export interface Result {
   readonly value: Json
   readonly revision: number
   /** Absent where nobody knows which tool it was. */
-  readonly asked?: Asked | undefined
+  readonly asked?: ToolQuestion | undefined
   /** Memory that it takes while it waits. */
   readonly bytes: number
 }
@@ -83,7 +83,7 @@ export function addResult(results: RecordedResults, { bytes, ...result }: Result
 }
 
 /** What the call asked; its answer has come. */
-export function takeAsked({ asked }: RecordedResults, callId: string): Asked | undefined {
+export function takeQuestion({ asked }: RecordedResults, callId: string): ToolQuestion | undefined {
   const found = asked.get(callId)
   asked.delete(callId)
   return found
@@ -174,7 +174,7 @@ function joinedNames(object: JsonObject): readonly string[] {
 
 export function resultsBytes({ waitingBytes, index, failed, left, answers, asked }: RecordedResults): number {
   const rows = waitingBytes + (index?.bytes ?? 0)
-  return rows + 256 * failed.size + LEFT_BYTES * left.size + answersBytes(answers) + ASKED_BYTES * asked.size
+  return rows + 256 * failed.size + LEFT_BYTES * left.size + answersBytes(answers) + QUESTION_BYTES * asked.size
 }
 
 /** Plain JSON for a cached fold. */
@@ -184,7 +184,7 @@ export interface ResultsDump {
   readonly waitingBytes: number
   readonly index?: RowIndexDump
   readonly answers: AnswersDump
-  readonly asked: readonly (readonly [string, Asked])[]
+  readonly asked: readonly (readonly [string, ToolQuestion])[]
   readonly failed: readonly (readonly [string, FailedCall])[]
   readonly succeeded: readonly string[]
   readonly since: Since

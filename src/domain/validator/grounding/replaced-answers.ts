@@ -86,7 +86,7 @@ function* judged([was, is]: readonly [Json, Json], key: string, search: Search):
   if (Array.isArray(was) !== Array.isArray(is) || isJsonObject(was) !== isJsonObject(is)) return undefined
   if (!shapes.has(shapeHash(seed, was)) || !shapes.has(shapeHash(seed, is))) return undefined
   const before = yield* wholeHash(seed, was, { hashes, pauses })
-  if (!answers.askedBy.has(before)) return undefined
+  if (!answers.byValue.has(before)) return undefined
   const found = replacing(answers, { before, after: yield* wholeHash(seed, is, { hashes, pauses }) })
   if (found === undefined || isOther(was, is, seed)) return undefined
   return isTelling(was) || isNamedAfter(key, found.tool) ? found.revision : undefined

@@ -10,7 +10,7 @@ interface Meeting {
   readonly disagreeing: readonly string[]
 }
 
-/** Leaves that one look-up may compare: tens of milliseconds, whatever stands in the context and in the record. */
+/** Leaves that one look-up may compare: tens of milliseconds, whatever is in the context and in the record. */
 const STEPS_MAX = 1_000_000
 
 /** What one handoff looks up: each row of its context once. */

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
-import { askedOf } from '../../../../src/domain/validator/grounding/answers.ts'
+import { toolQuestion } from '../../../../src/domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../../../src/domain/validator/grounding/established-since.ts'
 import { noteOutcome, saysError } from '../../../../src/domain/validator/grounding/recorded-results.ts'
 import { type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
@@ -69,7 +69,7 @@ export function driveRun(run: ChatRun, shape: ContextShape, each: (step: Step) =
       continue
     }
     const { callId, tool, args, result, handoff } = turn
-    addToolResult(evidence, { value: result, revision, asked: askedOf(tool, args), bytes: 0 })
+    addToolResult(evidence, { value: result, revision, asked: toolQuestion(tool, args), bytes: 0 })
     noteOutcome(evidence.results, callId, { tool, revision }, saysError(result))
     if (handoff === undefined) continue
     revision += 1

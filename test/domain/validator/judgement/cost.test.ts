@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { Pauses } from '../../../../src/domain/paced.ts'
 import { addToolResult, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
-import { askedOf } from '../../../../src/domain/validator/grounding/answers.ts'
+import { toolQuestion } from '../../../../src/domain/validator/grounding/answers.ts'
 import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
@@ -88,7 +88,7 @@ function judgedInPieces([before, after]: readonly [Json, Json]): { readonly piec
   const evidence = emptyEvidence(7)
   const documents = { before: { facts: before } as JsonObject, after: { facts: after } as JsonObject }
   for (const [i, value] of [[before, after], before, after].entries()) {
-    addToolResult(evidence, { value: value as Json, revision: i + 1, asked: askedOf('look_up', {}), bytes: 1 })
+    addToolResult(evidence, { value: value as Json, revision: i + 1, asked: toolQuestion('look_up', {}), bytes: 1 })
   }
   const pauses = new Pauses()
   const judging = judgeHandoff({ ...documents, policy: resolvePolicy({ ungrounded: 'reject' }), evidence }, pauses)

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { addToolResult, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
-import { askedOf } from '../../../../src/domain/validator/grounding/answers.ts'
+import { toolQuestion } from '../../../../src/domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../../../src/domain/validator/grounding/established-since.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
@@ -22,7 +22,7 @@ interface Case {
 function judge({ answers, before, after }: Case, establishedAt = 2 * answers.length - 1): readonly string[] {
   const evidence = emptyEvidence(7)
   for (const [i, [tool, args, value]] of answers.entries()) {
-    addToolResult(evidence, { value, revision: 2 * (i + 1), asked: askedOf(tool, args), bytes: 100 })
+    addToolResult(evidence, { value, revision: 2 * (i + 1), asked: toolQuestion(tool, args), bytes: 100 })
   }
   evidence.results.since = sinceAfter(evidence.results.since, [{}, before], establishedAt)
   const { findings } = validateHandoff({ before, after, evidence, policy: resolvePolicy('default') })
@@ -189,7 +189,7 @@ test('what is immutable stays, whatever is answered', () => {
   const { answers, before, after } = INNOCENT['an object'] as Case
   const evidence = emptyEvidence(7)
   for (const [i, [tool, args, value]] of answers.entries())
-    addToolResult(evidence, { value, revision: i, asked: askedOf(tool, args), bytes: 100 })
+    addToolResult(evidence, { value, revision: i, asked: toolQuestion(tool, args), bytes: 100 })
   const policy = resolvePolicy({ immutable: ['/trip/weather/sky'] })
   const { findings } = validateHandoff({ before, after, evidence, policy })
   assert.equal(
