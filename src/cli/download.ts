@@ -72,5 +72,5 @@ function cutOff({ url }: Download, offset: number, cause?: unknown): CliFailure 
   const { origin } = new URL(url)
   const message =
     offset === 0 ? `${origin} cannot be reached` : `${origin} broke off after ${offset} bytes, again and again`
-  return new CliFailure(`${message}: look at it and export anew`, EXIT.network, { cause })
+  return new CliFailure(`${message}: look at it and export again`, EXIT.network, { cause })
 }

@@ -7,6 +7,6 @@ import { jsonLine } from './shown.ts'
 export async function rebuild({ settings, has }: Arguments): Promise<number> {
   dropViews(settings)
   if (has('json')) process.stdout.write(jsonLine({ dropped: 'views' }))
-  process.stderr.write('the views are dropped; the next start makes them anew from the store\n')
+  process.stderr.write('the views are dropped; the next start rebuilds them from the store\n')
   return EXIT.ok
 }

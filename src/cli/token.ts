@@ -88,7 +88,7 @@ function scopesOf(text: string | undefined): readonly string[] {
   if (scopes.length === 0) throw usageFailure(`--scope is missing: one or more of ${SCOPES.join(' ')}`)
   const known: readonly string[] = SCOPES
   const unknown = scopes.find((scope) => !known.includes(scope))
-  if (unknown !== undefined) throw usageFailure(`--scope: "${unknown}" is none of ${SCOPES.join(' ')}`)
+  if (unknown !== undefined) throw usageFailure(`--scope: "${unknown}" is not one of ${SCOPES.join(' ')}`)
   return scopes
 }
 

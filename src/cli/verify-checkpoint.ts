@@ -32,7 +32,7 @@ export function checkpointAt(path: string | undefined, findKey: FindReaderKey): 
 }
 
 export function heldAgainst({ checkpoint }: HeldCheckpoint): string {
-  return oneLine(`held against a checkpoint of ${checkpoint.size} events of the log ${checkpoint.origin}`)
+  return oneLine(`checked against a checkpoint of ${checkpoint.size} events of the log ${checkpoint.origin}`)
 }
 
 export interface KeptBeside {

@@ -67,7 +67,7 @@ export interface FollowingOptions {
 export function openFollowingFiles(settings: Settings, options: FollowingOptions): FollowingFiles {
   const { keys, log } = options
   const onRenewed = (renewal: DerivedFileRenewal): void =>
-    log.warn(renewal, 'a file that follows the store is made anew from it')
+    log.warn(renewal, 'a file that follows the store is rebuilt from it')
   const opened: Disposable[] = []
   const open = <T extends Disposable>(file: T): T => {
     opened.push(file)

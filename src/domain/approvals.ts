@@ -80,7 +80,7 @@ function notFound(approvalId: string): Refusal {
 function nothingGranted({ approvalId, status }: ApprovalState): Refusal {
   return refusal(
     'approval-decided',
-    `there is nothing to withdraw: the approval is ${status}, and nobody's yes stands`,
+    `there is nothing to withdraw: the approval is ${status}, and no grant of it stands`,
     {
       evidence: { approvalId, status },
     },
@@ -142,7 +142,7 @@ function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
 function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
   const { approvalId, selfApproval } = approval
   if (selfApproval || !isAsker(approval, env)) return undefined
-  return refusal('self-approval', 'whoever asked for an approval does not give it; somebody else has to', {
+  return refusal('self-approval', 'whoever requested an approval cannot grant it; another person has to', {
     evidence: { approvalId },
   })
 }
@@ -150,7 +150,7 @@ function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
 function grantedTwice({ approvalId, grants }: ApprovalState, env: Env): Refusal | undefined {
   const person = personIn(personOf(env))
   if (!grants.some((grant) => personIn(grant) === person)) return undefined
-  return refusal('approval-decided', 'you said yes to this already; somebody else has to, too', {
+  return refusal('approval-decided', 'you have approved this already; another person has to, too', {
     evidence: { approvalId, status: 'pending' },
   })
 }

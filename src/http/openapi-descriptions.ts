@@ -168,7 +168,7 @@ export const MEMBERS: Texts = {
   reserve: 'Taken from the budget before the call runs, and settled with what it used.',
   restated: 'What a value said again with another value is: `off`, `warn`, `reject` or `sure` (the default).',
   result: 'What the tool answered, as JSON; `null` where it returns nothing.',
-  selfApproval: 'Whoever asked may say yes as well; default: somebody else has to.',
+  selfApproval: 'The requester may approve as well; default: another person has to.',
   'approve.roles': 'Only tokens with one of these roles count; absent: all that may decide.',
   traceparent: 'W3C Trace Context of a command of a batch, recorded with it; default: the one of the request.',
   tools: 'Names of the tools that the rule is about; absent: all.',

@@ -33,7 +33,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'stale-parent': text(
     'The handoff builds on an older one',
-    'Read the context, build on that, sign again where you sign, and post anew.',
+    'Read the context, build on that, sign again where you sign, and post again.',
   ),
   'parent-required': text(
     'A signed envelope needs its parent',
@@ -43,7 +43,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The signature does not hold',
     'Sign the canonical envelope with the key that is registered for the agent.',
   ),
-  'signature-reused': text('The signature was used before', 'Sign each envelope anew.'),
+  'signature-reused': text('The signature was used before', 'Sign each envelope again.'),
   'manifest-mismatch': text(
     'Another manifest is registered',
     'Read the manifests and send the hash of the one in force, or register yours.',
@@ -86,11 +86,11 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'fork-joined': text('The fork is joined', 'Read its verdict; what this branch did can only be rolled back.'),
   'fork-conflict': text(
     'The branches contradict each other',
-    'Read `conflicts`: both values of each place. The context is unchanged; fork anew, by `vote`, or with branches that write apart.',
+    'Read `conflicts`: both values of each place. The context is unchanged; fork again, by `vote`, or with branches that write apart.',
   ),
   'fork-failed': text(
     'The fork came to nothing',
-    'Read `receipts` and `findings`: why no branch was merged. The context is unchanged; fork anew or go on without.',
+    'Read `receipts` and `findings`: why no branch was merged. The context is unchanged; fork again or go on without.',
   ),
   'result-not-recorded': text(
     'The result of a call is not on record',
@@ -111,7 +111,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   compensating: text('A rollback has closed this scope', 'Let the rollback end; nothing new starts in its scope.'),
   'not-compensating': text('No rollback is under way', 'Start one with `POST /v1/runs/{run}/compensations`.'),
   'already-compensated': text('This was rolled back before', 'Read the plan; nothing is left to undo.'),
-  'stale-fence': text('The call was claimed anew', 'Only the newest claim may settle; drop this outcome.'),
+  'stale-fence': text('The call was claimed again', 'Only the newest claim may settle; drop this outcome.'),
   'already-settled': text('This has an outcome', 'Read it; an outcome is recorded once.'),
   'budget-exceeded': text(
     'The budget does not hold this',
@@ -148,7 +148,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'approval-expired': text(
     'The approval has expired',
-    'It was not decided and used by `expiresAt`. The call does not run; another call of the tool asks anew.',
+    'It was not decided and used by `expiresAt`. The call does not run; another call of the tool asks again.',
   ),
   'approval-not-found': text('No such approval', 'Check run and id; `GET /v1/runs/{run}/approvals` lists them.'),
   'approval-mismatch': text(

@@ -40,7 +40,7 @@ export class DerivedFileRenewedError extends StoreUnavailableError {
 
   constructor(renewal: DerivedFileRenewal) {
     const { file, reason } = renewal
-    super(`${file} was damaged (${reason}) and is made anew from the event store`, RETRY_AFTER_MS)
+    super(`${file} was damaged (${reason}) and is rebuilt from the event store`, RETRY_AFTER_MS)
     this.name = 'DerivedFileRenewedError'
     this.renewal = renewal
   }

@@ -260,7 +260,7 @@ class Verification {
     const { keys, wholeStore = false } = this.#options
     if (keys === undefined) {
       this.#report({ code: 'no-keys', message: 'no keys: links and digests were checked, seals were not' })
-      this.#unchecked.push('seals: whoever can write the file could have made every event anew')
+      this.#unchecked.push('seals: whoever can write the file could have made every event again')
     }
     if (this.events === 0 && this.#options.mayBeEmpty?.() !== true)
       this.#report({ code: 'empty', message: 'there are no events' })
@@ -289,7 +289,7 @@ class Verification {
 
 function disclosedText(runs: number): string {
   const which = runs === 1 ? 'of 1 run the keys' : `of ${runs} runs the keys`
-  return `${which} were disclosed: whoever has them could have made its events anew, and only a checkpoint from before proves them`
+  return `${which} were disclosed: whoever has them could have made its events again, and only a checkpoint from before proves them`
 }
 
 /** As many are held back until it is known whether any event at all was sealed with the supplied keys. */

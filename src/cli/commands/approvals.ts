@@ -4,9 +4,7 @@ import { flag } from '../flag.ts'
 import { asking, limitFlag } from './asking.ts'
 
 export function approvalsCommands(program: CliCommand): void {
-  const group = program
-    .command('approvals')
-    .description("list calls that wait for somebody's yes; say yes or no to one")
+  const group = program.command('approvals').description('list calls that wait for approval; grant or deny one')
   asking(group.command('list'), 'approvals:write')
     .description('what can be decided now, with the arguments of each call')
     .flags(limitFlag())

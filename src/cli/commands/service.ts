@@ -12,7 +12,7 @@ export function serviceCommands(program: CliCommand): void {
   projections(program)
   program
     .command('rebuild')
-    .description('drop the views; the next start makes them anew from the store')
+    .description('drop the views; the next start rebuilds them from the store')
     .flags(jsonFlag())
     .settings('data', 'store')
     .runs(async () => (await import('../rebuild.ts')).rebuild)

@@ -37,6 +37,8 @@ function named(program: CliCommand, names: readonly string[]): CliCommand {
   return names.reduce((command, name) => {
     const found = command.commands.find((each) => each.name() === name)
     if (found instanceof CliCommand) return found
-    throw usageFailure(`"${name}" is none of the commands: ${command.commands.map((each) => each.name()).join(', ')}`)
+    throw usageFailure(
+      `"${name}" is not one of the commands: ${command.commands.map((each) => each.name()).join(', ')}`,
+    )
   }, program)
 }

@@ -58,7 +58,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
   }),
   readRoute({
     path: '/v1/runs/{run}/replay',
-    summary: 'Reread, verify and fold a run anew: one line a step, a verdict last',
+    summary: 'Reread, verify and fold a run again: one line a step, a verdict last',
     tag,
     access: READ_PAYLOADS,
     query: ReplayQuery,
@@ -116,7 +116,7 @@ const invalid = problem(
   'invalid-cursor',
   `a cut export is resumed with the ${CURSOR_HEADER} of its first answer, under the same path, format and query, and offset=<bytes received>`,
 )
-const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export anew')
+const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export again')
 
 async function replayed(ask: Ask<z.output<typeof ReplayQuery>>): Promise<Response> {
   const { edge, caller, run, path } = ask

@@ -173,7 +173,7 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'no-checkpoint': 'no checkpoint was signed yet',
   'not-in-log': "there is no such event in this tenant's log",
   'not-published':
-    'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being made anew, once that is done',
+    'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being rebuilt, once that is done',
   'beyond-checkpoint': 'the last checkpoint does not reach that far',
   'leaf-damaged':
     'log.db and the store do not agree about this leaf: run "countersign verify"; where the store is VERIFIED, stop the ledger and run "countersign rebuild"',

@@ -51,5 +51,5 @@ export function beyondLog(size: number): AuditRefusal {
 export const otherLog: AuditRefusal = {
   ok: false,
   code: 'cursor-gone',
-  detail: 'the log that these pages were pinned to is another one now: begin anew',
+  detail: 'the log that these pages were pinned to is another one now: start over',
 }

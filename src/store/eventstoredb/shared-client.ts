@@ -80,7 +80,7 @@ function connect(connection: string): EventStoreDBClient {
   try {
     return EventStoreDBClient.connectionString(connection)
   } catch {
-    const message = "the store's URL cannot be used: an option has a value that is none, or a file it names is missing"
+    const message = "the store's URL cannot be used: an option has an invalid value, or a file it names is missing"
     throw new StoreOpenError('store-unsupported', message)
   }
 }
