@@ -58,6 +58,17 @@ export interface StoredRecord {
   readonly data: string
 }
 
+/** Where a record's bytes lie in a block that was read: salt, body, a zero, header, without a gap. */
+export interface RecordBytes {
+  readonly block: Buffer
+  /** The body is `data` to `dataEnd`, where the zero stands; the salt lies before it. */
+  readonly data: number
+  readonly dataEnd: number
+  readonly headerEnd: number
+  /** Of the body: it has as many characters as bytes. */
+  readonly isAscii: boolean
+}
+
 /** A record on its way into a store, with the header fields that the store indexes. */
 export interface AppendRecord extends StoredRecord {
   readonly id: string

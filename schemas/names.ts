@@ -65,8 +65,17 @@ export interface StreamName {
   readonly runId?: string
 }
 
-/** Reads a stream's name back; undefined where it is none of ours. A tenant has no dot, so the first one ends it. */
+/** Of the name that was read last: events of one stream mostly come one after the other. */
+let lastRead: { readonly stream: string; readonly name: StreamName | undefined } = { stream: '', name: undefined }
+
+/** Reads a stream's name back; undefined where it is none of ours. */
 export function parseStream(stream: string): StreamName | undefined {
+  if (lastRead.stream !== stream) lastRead = { stream, name: readStream(stream) }
+  return lastRead.name
+}
+
+/** A tenant has no dot, so the first one ends it. */
+function readStream(stream: string): StreamName | undefined {
   if (stream.startsWith('ledger-')) {
     const tenant = stream.slice('ledger-'.length)
     return TENANT_PATTERN.test(tenant) ? { kind: 'ledger', tenant } : undefined

@@ -2,13 +2,13 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { reasonOf } from '../settings/reason-of.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import { openRowScan } from '../store/sqlite/row-scan.ts'
 import { SoundChecks } from '../verify/sound-checks.ts'
 import { lookAtRows } from '../verify/threads/look-at-rows.ts'
 import type { FromLooker, ToLooker, VerifyWorkerData } from '../verify/threads/protocol.ts'
-import { openStoreScan } from './compose-stores.ts'
 
 function serve(port: MessagePort, { path, ring, depth }: VerifyWorkerData): void {
-  const scan = openStoreScan(path)
+  const scan = openRowScan({ path })
   const checks = new SoundChecks({ ring, runKeys: createRunKeys(ring), depth })
   const answer = (message: FromLooker): void => port.postMessage(message)
   port.on('message', (message: ToLooker) => {

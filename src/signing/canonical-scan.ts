@@ -54,6 +54,11 @@ export function isCanonicalJson(text: string, maxDepth: number): boolean {
   return valueEnd(bytes, 0, maxDepth) === end
 }
 
+/** The same of the UTF-8 bytes from `start` to `end`, where a zero stands. */
+export function isCanonicalUtf8(bytes: Buffer, start: number, end: number, maxDepth: number): boolean {
+  return valueEnd(bytes, start, maxDepth) === end
+}
+
 /** `room`: how many levels deeper it may nest. */
 function valueEnd(bytes: Buffer, at: number, room: number): number {
   const code = bytes[at] as number

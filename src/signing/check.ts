@@ -1,8 +1,8 @@
 /** @module Checking one stored record: is it the very event that was sealed for this place (REC-1 to REC-3, SEAL-4 to SEAL-9). */
 import { timingSafeEqual } from 'node:crypto'
-import { type Header, SALT_BYTES, type StoredRecord } from '../../schemas/header.ts'
-import { isCanonicalJson } from './canonical-scan.ts'
-import { dataDigest, recordDigest } from './digests.ts'
+import { type Header, type RecordBytes, SALT_BYTES, type StoredRecord } from '../../schemas/header.ts'
+import { isCanonicalJson, isCanonicalUtf8 } from './canonical-scan.ts'
+import { bytesDigest, dataDigest, recordDigest } from './digests.ts'
 import { readHeader } from './header-reader.ts'
 import { type KeyOrder, type RunKeys, ringIndex } from './key-ring.ts'
 import type { ReadHeader } from './plain-header.ts'
@@ -30,8 +30,12 @@ export interface Fault {
   readonly message: string
 }
 
-/** A record and, where the store keeps them, its own columns for the place. */
-export type CheckedRecord = StoredRecord & { readonly stream?: string; readonly revision?: number }
+/** A record and, where the store keeps them, its own columns for the place; and its bytes, where they were read as such. */
+export type CheckedRecord = StoredRecord & {
+  readonly stream?: string
+  readonly revision?: number
+  readonly bytes?: RecordBytes
+}
 
 /** What the verified events before this one say about it. */
 export interface Expectation {
@@ -94,7 +98,8 @@ export function checkRecord(
   if (!read.ok) return { ok: false, faults: [read] }
 
   const { header } = read
-  const digest = recordDigest(record.header)
+  const { bytes } = record
+  const digest = bytes === undefined ? recordDigest(record.header) : leafDigest(bytes)
   const faults = faultsIn(record, read, expected, keys)
   if (faults.length > 0) return { ok: false, faults, header, digest }
   return { ok: true, header, digest, ringIndex: ringIndex(keys.ring, header.kid) }
@@ -166,10 +171,28 @@ function sameMac(computed: string, stored: string): boolean {
 }
 
 function checkData(record: CheckedRecord, header: Header, depth: CheckDepth, faults: Fault[]): void {
-  if (record.salt.length !== SALT_BYTES || dataDigest(record.salt, record.data) !== header.dataDigest) {
+  if (sealedDigest(record) !== header.dataDigest) {
     faults.push({ code: 'data-digest', message: 'the body is not the one that was sealed' })
   }
-  if (depth === 'full' && !isCanonicalJson(record.data, BODY_MAX_DEPTH)) {
+  if (depth === 'full' && !isCanonical(record)) {
     faults.push({ code: 'data-not-canonical', message: 'the body is not canonical JSON' })
   }
+}
+
+/** Undefined where the salt is none. */
+function sealedDigest(record: CheckedRecord): string | undefined {
+  const { bytes } = record
+  if (bytes !== undefined) return bytesDigest(bytes.block.subarray(bytes.data - SALT_BYTES, bytes.dataEnd))
+  return record.salt.length === SALT_BYTES ? dataDigest(record.salt, record.data) : undefined
+}
+
+/** As `recordDigest`: the zero before the header is the prefix of a leaf. */
+function leafDigest({ block, dataEnd, headerEnd }: RecordBytes): string {
+  return bytesDigest(block.subarray(dataEnd, headerEnd))
+}
+
+function isCanonical(record: CheckedRecord): boolean {
+  const { bytes } = record
+  if (bytes === undefined) return isCanonicalJson(record.data, BODY_MAX_DEPTH)
+  return isCanonicalUtf8(bytes.block, bytes.data, bytes.dataEnd, BODY_MAX_DEPTH)
 }

@@ -50,6 +50,11 @@ export function textDigest(text: string): string {
   return PREFIX + hash(ALGORITHM, text, 'hex')
 }
 
+/** SHA-256 over bytes. */
+export function bytesDigest(bytes: Uint8Array): string {
+  return PREFIX + hash(ALGORITHM, bytes, 'hex')
+}
+
 /** Digest of an event: the leaf hash of its header text, mac included. It is the next event's `prev` and the leaf of the log. */
 export function recordDigest(headerText: string): string {
   if (headerText.length * 3 >= SCRATCH_BYTES)

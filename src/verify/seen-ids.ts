@@ -23,12 +23,13 @@ export function createSeenIds(filterBits: number = FILTER_BITS): SeenIds {
   const mark = (into: Uint8Array, id: string): boolean => {
     const first = Number.parseInt(id.slice(DIGITS.first, DIGITS.second), 16)
     const second = Number.parseInt(id.slice(DIGITS.second, DIGITS.end), 16)
-    const start = first * 8 + (second % 8)
+    const step = 2 * second + 1
+    let bit = (first * 8 + (second & 7)) % filterBits
     let repeated = true
     for (let probe = 0; probe < PROBES; probe += 1) {
-      const bit = (start + probe * (2 * second + 1)) % filterBits
-      const at = Math.floor(bit / 8)
-      const mask = 1 << (bit % 8)
+      if (probe > 0) bit = (bit + step) % filterBits
+      const at = bit >>> 3
+      const mask = 1 << (bit & 7)
       const byte = into[at] ?? 0
       if ((byte & mask) === 0) repeated = false
       into[at] = byte | mask

@@ -1,4 +1,5 @@
 /** @module What sources of records hand over to be verified: records, what was found of them before, and faults. */
+import type { RecordBytes } from '../../schemas/header.ts'
 import type { VerifyFault } from './fault.ts'
 
 /** A record as a store or an export holds it; `stream`, `revision` and `requestId` are the store's own columns. */
@@ -8,6 +9,8 @@ export interface PlacedRecord {
   readonly header: string
   readonly salt: Uint8Array
   readonly data: string
+  /** The same as bytes, where it was read so. */
+  readonly bytes?: RecordBytes
   /** Absent in exports. */
   readonly position?: string
   readonly requestId?: string | undefined

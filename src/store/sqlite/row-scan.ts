@@ -5,7 +5,9 @@
 import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
-import { asOpenError, type Database, isSqliteCode, openReadOnly, sqliteCode } from './open.ts'
+import { asOpenError, type Database, isSqliteCode, openReadOnly } from './open.ts'
+import { BLOCK_ROWS, blockReader, type ReadBlock } from './row-blocks.ts'
+import { faultAt, reasonOf, unreadable } from './row-faults.ts'
 import { saltBytes, saltText } from './salt-text.ts'
 import {
   PAGE_BYTES,
@@ -14,7 +16,6 @@ import {
   type RangeRow,
   type RowScan,
   type ScanFault,
-  type ScanFaultCode,
   type ScanItem,
 } from './scanned-rows.ts'
 import { checkSchema } from './schema.ts'
@@ -90,6 +91,7 @@ class Scan implements RowScan {
   readonly #path: string
   readonly #names = new Map<number, string>()
   #used = new Set<number>()
+  #readBlock: ReadBlock | undefined
 
   constructor(db: Database, altered: ScanFault | undefined, path: string) {
     this.#db = db
@@ -131,6 +133,14 @@ class Scan implements RowScan {
   }
 
   *range({ after, to }: { readonly after: number; readonly to: number }): Generator<RangeRow> {
+    for (let from = after; from < to; from += BLOCK_ROWS) {
+      const end = Math.min(from + BLOCK_ROWS, to)
+      this.#readBlock ??= blockReader(this.#db, (streamId) => this.#nameOf(streamId))
+      yield* this.#readBlock(from, end) ?? this.#byRow(from, end)
+    }
+  }
+
+  *#byRow(after: number, to: number): Generator<RangeRow> {
     const rows = this.#db.prepare<[bigint, bigint], Row>(RANGE).raw().iterate(BigInt(after), BigInt(to))
     for (const row of rows) yield { item: this.#item(row), position: Number(row[0]), size: sizeOf(row) }
   }
@@ -282,18 +292,4 @@ function sizeOf([, , , header, , data]: Row): number {
 
 function mayHideBytes(header: string, data: string): boolean {
   return header.includes('\ufffd') || data.includes('\ufffd')
-}
-
-function unreadable(last: bigint, next: bigint | undefined, error: unknown): ScanFault {
-  const where = next === undefined ? `after position ${last}` : `between positions ${last} and ${next + 1n}`
-  return faultAt('unreadable', `the store file cannot be read ${where}: ${reasonOf(error)}`, {})
-}
-
-function faultAt(code: ScanFaultCode, message: string, place: Omit<ScanFault['fault'], 'code' | 'message'>): ScanFault {
-  return { fault: { code, message, ...place } }
-}
-
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return `${message}${sqliteCode(error) === undefined ? '' : ` (${sqliteCode(error)})`}`
 }

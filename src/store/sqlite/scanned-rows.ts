@@ -1,5 +1,7 @@
 /** @module What a scan of a store's rows gives: rows, what is wrong with them, and how they are cut into pages. */
 
+import type { RecordBytes } from '../../../schemas/header.ts'
+
 export interface ScannedRecord {
   readonly position: string
   readonly stream: string
@@ -7,6 +9,8 @@ export interface ScannedRecord {
   readonly header: string
   readonly salt: Uint8Array
   readonly data: string
+  /** The same as bytes, where it was read so: then `salt` and `data` are made of them when they are wanted. */
+  readonly bytes?: RecordBytes
   readonly requestId: string | undefined
   readonly hasColumns: true
 }

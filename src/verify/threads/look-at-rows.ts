@@ -11,6 +11,8 @@ export interface RangeOfRows {
   readonly range: (
     range: RowRange,
   ) => Iterable<{ readonly item: ScanItem; readonly position: number; readonly size: number }>
+  /** The row at a position, alone. */
+  readonly at: (position: string) => ScanItem
   /** Ids of the streams that were named since the last time. */
   readonly takeUsed: () => readonly number[]
 }
@@ -21,7 +23,9 @@ export function lookAtRows(rows: RangeOfRows, checks: SoundChecks, range: RowRan
   try {
     for (const { item, position, size } of rows.range(range)) {
       if (position !== columns.through + 1) return undefined
-      columns.take(item, 'fault' in item ? undefined : checks.look(item), size)
+      const facts = 'fault' in item ? undefined : checks.look(item)
+      // What passes between threads holds no block of others.
+      columns.take('bytes' in item && facts === undefined ? rows.at(item.position) : item, facts, size)
       if (columns.othersChars >= OTHERS_MAX_CHARS) break
     }
   } catch {
