@@ -148,9 +148,9 @@ test('a moment may be a time or an event of the run; what came later, and what i
     [`/ui/runs/trip/context?step=1&asOf=${begun}`, 400, /came later than the moment/],
     [`/ui/runs/trip/diff?from=0&to=1&asOf=${begun}`, 400, /came later than the moment/],
     ['/ui/runs/trip?asOf=event-99', 400, /The run has no event 99: its last one is/],
-    ['/ui/runs/trip?asOf=1', 400, /the run had not begun when the log had 1 events: it began with event/],
-    ['/ui/runs/trip?asOf=999999', 400, /the log has \d+ events and no more/],
-    ['/ui/runs/trip?asOf=1990-01-01', 400, /the log had no event then/],
+    ['/ui/runs/trip?asOf=1', 400, /The run had not begun when the log had 1 events: it began with event/],
+    ['/ui/runs/trip?asOf=999999', 400, /The log has \d+ events and no more/],
+    ['/ui/runs/trip?asOf=1990-01-01', 400, /The log had no event then/],
     ['/ui/runs/trip?asOf=soon', 400, /give a number of events of the log, a time/],
   ]
   for (const [path, status, words] of cases) {
