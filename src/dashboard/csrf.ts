@@ -1,4 +1,4 @@
-/** @module Whether a form was sent from a page of ours. The secret in it decides; what the browser says of itself is asked beside it. */
+/** @module Whether a form was sent from a page of ours. The secret in it decides; the browser's Fetch Metadata is checked as well. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DashboardContext } from './deps.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { RunAt } from '../ledger/run-at.ts'
 import { orRefused, Refused, type View } from './page.ts'
-import { auditOf } from './pages/audit-ask.ts'
+import { auditOf } from './pages/audit-query.ts'
 import { type Run, runOf } from './run-row.ts'
 import { instantOf, isZone } from './when.ts'
 

@@ -1,11 +1,11 @@
-/** @module What the overview answers of: each part asked by itself and in few rows, so that one that cannot be answered leaves the others. */
+/** @module What the overview is made of: each part is queried by itself and in few rows, so that one that fails leaves the others. */
 import type { JsonObject } from '../../schemas/json.ts'
 import { toNano } from '../../schemas/money.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { numberIn, textIn } from './item-members.ts'
 import { Refused, type View } from './page.ts'
-import { askAudit } from './pages/audit-ask.ts'
+import { queryAudit } from './pages/audit-query.ts'
 import { type Row, rowOf } from './run-row.ts'
 
 /** Rows of a part. */
@@ -53,7 +53,7 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   const filter = since === undefined ? {} : { since }
   const newest = { limit: ROWS, newestFirst: true }
   const ask = (name: 'rejections' | 'refusals' | 'open-compensations') =>
-    partOf(async () => (await askAudit(view, { name, filter }, newest)).items)
+    partOf(async () => (await queryAudit(view, { name, filter }, newest)).items)
   const runs = (filters: { readonly inDoubt?: true; readonly overdue?: true; readonly waiting?: true }) =>
     partOf(async () => (await view.deps.ledger.listRuns(view.caller, { ...filters, limit: ROWS })).items.map(rowOf))
   const [rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers] =
@@ -82,7 +82,7 @@ async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
 }
 
 async function spenders(view: Asking, filter: { readonly since?: string }): Promise<Spending> {
-  const { items, next } = await askAudit(view, { name: 'spend', filter, by: 'agent' }, { limit: SPENDERS })
+  const { items, next } = await queryAudit(view, { name: 'spend', filter, by: 'agent' }, { limit: SPENDERS })
   const amount = (item: JsonObject) => toNano((textIn(item, 'cost') ?? '0').replace('-', ''))
   const order = (a: JsonObject, b: JsonObject) =>
     Number(amount(b) - amount(a)) || (numberIn(b, 'tokens') ?? 0) - (numberIn(a, 'tokens') ?? 0)
@@ -90,7 +90,7 @@ async function spenders(view: Asking, filter: { readonly since?: string }): Prom
 }
 
 async function readersOf(view: Asking): Promise<readonly Reader[]> {
-  const { items } = await askAudit(view, { name: 'access', filter: {} }, { limit: READS, newestFirst: true })
+  const { items } = await queryAudit(view, { name: 'access', filter: {} }, { limit: READS, newestFirst: true })
   const readers = new Map<string, { actor: string; entries: number; lastAt: string; runs: Set<string> }>()
   for (const item of items) {
     const actor = textIn(item, 'principal') ?? textIn(item, 'actor') ?? ''

@@ -32,7 +32,7 @@ function ofRun(run: RunPlace, rest: string, query: Query = {}): string {
 }
 
 export const runPath = (run: RunPlace, query: Query = {}): string => ofRun(run, '', query)
-/** The same moment of another run, and of the list of them: one that is told by an event of this run is no moment there. */
+/** The same moment of another run, and of the list of them: one that is named by an event of this run is no moment there. */
 export const ofLog = (asOf: string | undefined): string | undefined => (/^\d+$/.test(asOf ?? '') ? asOf : undefined)
 export const runsPath = (run: RunPlace): string =>
   withQuery(RUNS, { asOf: typeof run === 'string' ? undefined : ofLog(run.asOf) })

@@ -23,7 +23,7 @@ export interface RefusedHandoff {
   readonly rewind: { readonly revision: number; readonly body: EventBody<'RunRewound'> } | undefined
   readonly diff: ContextDiff
   readonly before: JsonObject
-  /** Step whose context stood. */
+  /** Step whose context was established before. */
   readonly standing: { readonly step: number; readonly agent: string }
   readonly provenance: ProvenanceSearch | undefined
   readonly story: RunStory

@@ -1,4 +1,4 @@
-/** @module A checkpoint that a reader kept, held against the log as it is now. */
+/** @module A checkpoint that a reader saved, compared with the log as it is now. */
 import { z } from 'zod'
 import type { TenantLogs } from '../ledger/log/tenant-logs.ts'
 import { type Checkpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
@@ -10,7 +10,7 @@ import { plural } from './format.ts'
 
 const AUTHORITY_MAX_CHARS = 256
 
-export interface KeptVerdict {
+export interface CheckpointVerdict {
   /** `unknown`: it says nothing about this log. */
   readonly verdict: 'same' | 'altered' | 'unknown'
   readonly text: string
@@ -19,7 +19,7 @@ export interface KeptVerdict {
 type Logs = Pick<TenantLogs, 'verifierKey' | 'successions' | 'consistency'>
 
 /** A checkpoint, or one with its time-stamp as `GET /v1/log/timestamp` gives it. Never throws for what was pasted. */
-export async function holdPastedAgainst(logs: Logs, tenant: string, pasted: string): Promise<KeptVerdict> {
+export async function holdPastedAgainst(logs: Logs, tenant: string, pasted: string): Promise<CheckpointVerdict> {
   return pasted.trimStart().startsWith('{')
     ? holdStampedAgainst(logs, tenant, pasted)
     : holdAgainst(logs, tenant, pasted)
@@ -27,7 +27,7 @@ export async function holdPastedAgainst(logs: Logs, tenant: string, pasted: stri
 
 const Stamped = z.object({ checkpoint: z.string(), reply: z.base64(), authority: z.string().max(AUTHORITY_MAX_CHARS) })
 
-async function holdStampedAgainst(logs: Logs, tenant: string, pasted: string): Promise<KeptVerdict> {
+async function holdStampedAgainst(logs: Logs, tenant: string, pasted: string): Promise<CheckpointVerdict> {
   const stamped = Stamped.safeParse(parsedJson(pasted))
   if (!stamped.success) return unknown('It is no time-stamp as this ledger gives them, with checkpoint and reply.')
   const { checkpoint: text, reply, authority } = stamped.data
@@ -53,7 +53,7 @@ function parsedJson(text: string): unknown {
 }
 
 /** Never throws for what was pasted. */
-export function holdAgainst(logs: Logs, tenant: string, pasted: string): KeptVerdict {
+export function holdAgainst(logs: Logs, tenant: string, pasted: string): CheckpointVerdict {
   // A form sends lines with CRLF, and a copy may lack the last line's end.
   const note = `${pasted.replaceAll('\r\n', '\n').trim()}\n`
   const known = keysOf(logs, tenant)
@@ -65,7 +65,7 @@ export function holdAgainst(logs: Logs, tenant: string, pasted: string): KeptVer
   return heldAgainst(logs, tenant, checkpoint)
 }
 
-function heldAgainst(logs: Logs, tenant: string, checkpoint: Checkpoint): KeptVerdict {
+function heldAgainst(logs: Logs, tenant: string, checkpoint: Checkpoint): CheckpointVerdict {
   const events = plural(checkpoint.size, 'event')
   const found = logs.consistency(tenant, checkpoint.size)
   if (!found.ok) {
@@ -91,8 +91,8 @@ const MESSAGES = {
   'invalid-signature': 'Its signature does not fit: the text was changed after it was signed.',
 } as const
 
-const unknown = (text: string): KeptVerdict => ({ verdict: 'unknown', text })
-const altered = (text: string): KeptVerdict => ({ verdict: 'altered', text })
+const unknown = (text: string): CheckpointVerdict => ({ verdict: 'unknown', text })
+const altered = (text: string): CheckpointVerdict => ({ verdict: 'altered', text })
 
 /** The key in use now, and those before it. */
 function keysOf(logs: Logs, tenant: string): readonly NoteVerifier[] {

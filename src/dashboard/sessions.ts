@@ -9,7 +9,7 @@ import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Principal } from '../signing/tokens.ts'
 
 export interface Session {
-  /** Name under which it is kept: a hash of the cookie. */
+  /** Its key in the table: a hash of the cookie. */
   readonly name: string
   /** What every form of the session must carry. */
   readonly csrf: string
@@ -64,7 +64,7 @@ export function createSessions(now: () => number, memory: MemoryBudget): Session
       // Every stream of the session listens to it: many listeners are no leak.
       setMaxListeners(0, over.signal)
       sessions.set(name, { name, csrf, token, subject: owner, over }, { ttl: Math.max(1, expiresAt - now()) })
-      // One that outweighs all there is room for is not kept.
+      // One that outweighs all there is room for is not stored.
       if (sessions.has(name)) bySubject.set(owner, [...(bySubject.get(owner) ?? []), name])
       return cookie
     },
@@ -73,7 +73,7 @@ export function createSessions(now: () => number, memory: MemoryBudget): Session
   }
 }
 
-/** By its hash: a look-up takes the same time whatever was guessed, and what is kept opens nothing. */
+/** By its hash: a look-up takes the same time whatever was guessed, and what is stored opens nothing. */
 function nameOf(cookie: string): string {
   return createHash('sha256').update(cookie).digest('base64url')
 }

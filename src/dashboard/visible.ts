@@ -1,6 +1,6 @@
 /**
  * @module Text from a record, as parts that are safe to look at: what would hide, reorder or break a line is named instead of obeyed.
- * HTML itself is escaped by the renderer; this is about what the eye would be told.
+ * HTML itself is escaped by the renderer; this is about what a reader would see.
  */
 
 export type TextPart = { readonly kind: 'text' | 'mark'; readonly text: string; readonly title?: string }

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { holdAgainst } from '../../src/dashboard/kept-checkpoint.ts'
+import { holdAgainst } from '../../src/dashboard/saved-checkpoint.ts'
 import type { TenantLogs } from '../../src/ledger/log/tenant-logs.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'

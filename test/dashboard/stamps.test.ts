@@ -111,7 +111,7 @@ test('a ledger without time-stamps says so, and its readiness says nothing of th
   await using edge = await testEdge({ audit: true, merkleLogs: true })
   await edge.started('r')
   assert.equal(await readiness(edge), { status: 'ready', store: 'ready' })
-  assert.match(await (await signedIn(edge)).html('/ui/log'), /Nobody time-stamps these checkpoints/)
+  assert.match(await (await signedIn(edge)).html('/ui/log'), /No authority time-stamps these checkpoints/)
 })
 
 test.run()

@@ -1,5 +1,5 @@
 /**
- * @module On what evidence a value stood: which handoff established it, and which recorded output or input of the run held it before.
+ * @module On what evidence a value rests: which handoff established it, and which recorded output or input of the run held it before.
  * One pass over the run; contexts are rebuilt as the ledger made them.
  */
 import type { ExtendPolicy } from '../../../projections/extend.ts'

@@ -15,8 +15,8 @@ import { AuditForm } from '../parts/audit-form.tsx'
 import { AuditTable, titleOf } from '../parts/audit-table.tsx'
 import { PeriodChips } from '../parts/period-fields.tsx'
 import { AUDIT, auditPath, SERVICE, withQuery } from '../paths.ts'
-import { askAudit, placeOf, placeText } from './audit-ask.ts'
 import { type AuditFilters, filtersOf } from './audit-filters.ts'
+import { placeOf, placeText, queryAudit } from './audit-query.ts'
 
 const PAGE_ROWS = 50
 
@@ -102,7 +102,7 @@ async function answered(
   const { shape } = AUDIT_QUERIES[name]
   const question = { name, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
   const pinned = { ...(asOf !== undefined && { treeSize: asOf }), ...place }
-  return askAudit(view, question, { ...pinned, limit: PAGE_ROWS, newestFirst: isOrdered(shape) })
+  return queryAudit(view, question, { ...pinned, limit: PAGE_ROWS, newestFirst: isOrdered(shape) })
 }
 
 interface BodyProps {

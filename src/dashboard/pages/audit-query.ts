@@ -10,7 +10,7 @@ export function auditOf({ deps }: Pick<View, 'deps'>): AuditReads {
 }
 
 /** Each answer is on record before it is sent. */
-export async function askAudit(
+export async function queryAudit(
   view: Pick<View, 'deps' | 'caller'>,
   question: AuditQuestion,
   page: AuditPageRequest,

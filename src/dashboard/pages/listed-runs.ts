@@ -3,8 +3,8 @@
 import { Refused, type View } from '../page.ts'
 import { RUNS, withQuery } from '../paths.ts'
 import { type Row, rowOf } from '../run-row.ts'
-import { auditOf } from './audit-ask.ts'
 import { asOfIn } from './audit-filters.ts'
+import { auditOf } from './audit-query.ts'
 import { filterOf, queryOf, type RunQuery } from './run-filters.ts'
 
 const PAGE_ROWS = 50

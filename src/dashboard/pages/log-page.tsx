@@ -10,16 +10,16 @@ import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { count, plural } from '../format.ts'
 import { numberIn } from '../item-members.ts'
-import { holdPastedAgainst } from '../kept-checkpoint.ts'
 import { type Page, pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Growth, type GrowthPoint } from '../parts/growth.tsx'
 import { IntegrityCard } from '../parts/integrity.tsx'
-import { KeptCheckpoint } from '../parts/kept-checkpoint.tsx'
+import { SavedCheckpoint } from '../parts/saved-checkpoint.tsx'
 import { StampCard, type StampCardProps } from '../parts/stamp-card.tsx'
 import { downloadPath } from '../paths.ts'
-import { askAudit, auditOf } from './audit-ask.ts'
+import { holdPastedAgainst } from '../saved-checkpoint.ts'
+import { auditOf, queryAudit } from './audit-query.ts'
 
 /** Checkpoints of the chart and the table, newest last. */
 const CHECKPOINTS = 50
@@ -31,7 +31,7 @@ export const logPage = pageRoute({
   handle: (view) => logShown(view),
 })
 
-/** The same page, with what holding a kept checkpoint against the log showed. */
+/** The same page, with the result of comparing a saved checkpoint with the log. */
 export const checkCheckpoint = pageRoute({
   method: 'post',
   path: '/log/check',
@@ -43,7 +43,7 @@ export const checkCheckpoint = pageRoute({
 async function logShown(view: View, pasted?: string): Promise<Page> {
   const { deps, caller, session } = view
   const { logs } = deps.ledger
-  const kept = logs && pasted !== undefined ? await holdPastedAgainst(logs, caller.tenant, pasted) : undefined
+  const compared = logs && pasted !== undefined ? await holdPastedAgainst(logs, caller.tenant, pasted) : undefined
   const stamp = await logs?.timestamp(caller.tenant)
   const points = logs === undefined ? [] : await checkpointsOf(view)
   const note = logs?.checkpoint(caller.tenant)
@@ -61,7 +61,7 @@ async function logShown(view: View, pasted?: string): Promise<Page> {
         stamps={{ stamp: stamp?.ok === true ? stamp.value : undefined, stamping: deps.ledger.stats().stamping }}
         integrity={deps.ledger.integrity.state(caller)}
       >
-        <KeptCheckpoint csrf={session.csrf} pasted={pasted ?? ''} verdict={kept} />
+        <SavedCheckpoint csrf={session.csrf} pasted={pasted ?? ''} verdict={compared} />
       </LogBody>
     )
   return { title: 'Log', nav: 'log', body }
@@ -70,7 +70,7 @@ async function logShown(view: View, pasted?: string): Promise<Page> {
 /** The newest ones on record, with their bodies. */
 async function checkpointsOf(view: View): Promise<readonly GrowthPoint[]> {
   const filter = { types: ['CheckpointSigned'] }
-  const page = await askAudit(view, { name: 'events', filter }, { limit: CHECKPOINTS, newestFirst: true })
+  const page = await queryAudit(view, { name: 'events', filter }, { limit: CHECKPOINTS, newestFirst: true })
   const oldest = page.items.at(-1)
   if (oldest === undefined) return []
   const points: GrowthPoint[] = []
@@ -109,7 +109,7 @@ function LogBody({ state, note, verifierKey, points, stamps, integrity, children
         </div>
         <div class="deeds">
           <a class="button" href={downloadPath('log/checkpoint')} download="checkpoint.txt">
-            Checkpoint to keep
+            Download checkpoint
           </a>
           <a class="button" href={downloadPath('log/key')} download="verifier-key.txt">
             Verifier key

@@ -31,10 +31,10 @@ export const resolveForm = pageRoute({
   query: NO_QUERY,
   handle: async (view) => {
     const { c, deps, caller, run, form } = view
-    const said = resolutionIn(form)
-    if (typeof said === 'string') return shown(view, { status: 422, text: said })
+    const resolution = resolutionIn(form)
+    if (typeof resolution === 'string') return shown(view, { status: 422, text: resolution })
     const callId = c.req.param('call') ?? ''
-    const outcome = await deps.ledger.execute(caller, run, { kind: 'resolve', callId, body: said }, {})
+    const outcome = await deps.ledger.execute(caller, run, { kind: 'resolve', callId, body: resolution }, {})
     if (outcome.ok) return seeOther(c, withQuery(DOUBTS, { resolved: callId }))
     const { status, remedy } = deps.explain(outcome.refusal.code)
     return shown(view, { status, text: `${outcome.refusal.detail}. ${remedy}` })

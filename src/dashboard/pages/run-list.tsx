@@ -95,25 +95,25 @@ const ROLLBACKS = [
   ['Compensation in doubt', 'IN_DOUBT'],
 ] as const
 
-/** The questions that are asked most, as one click. */
+/** The most common filters, one click each. */
 function QuickFilters({ query }: { readonly query: RunQuery }) {
   const filters = [
-    { label: 'All', given: {}, on: !isFiltered(query) },
-    { label: 'Refused a handoff', given: { refused: 'true' }, on: query.refused !== undefined },
-    { label: 'Open', given: { status: 'open' }, on: query.status === 'open' },
-    { label: 'Waiting', given: { waiting: 'true' }, on: query.waiting !== undefined },
-    { label: 'Failed', given: { status: 'failed' }, on: query.status === 'failed' },
-    { label: 'Rolled back', given: { status: 'compensated' }, on: query.status === 'compensated' },
+    { label: 'All', params: {}, on: !isFiltered(query) },
+    { label: 'Refused a handoff', params: { refused: 'true' }, on: query.refused !== undefined },
+    { label: 'Open', params: { status: 'open' }, on: query.status === 'open' },
+    { label: 'Waiting', params: { waiting: 'true' }, on: query.waiting !== undefined },
+    { label: 'Failed', params: { status: 'failed' }, on: query.status === 'failed' },
+    { label: 'Rolled back', params: { status: 'compensated' }, on: query.status === 'compensated' },
     ...ROLLBACKS.map(([label, compensation]) => {
-      return { label, given: { compensation }, on: query.compensation === compensation }
+      return { label, params: { compensation }, on: query.compensation === compensation }
     }),
-    { label: 'In doubt', given: { inDoubt: 'true' }, on: query.inDoubt !== undefined },
-    { label: 'Overdue', given: { overdue: 'true' }, on: query.overdue !== undefined },
+    { label: 'In doubt', params: { inDoubt: 'true' }, on: query.inDoubt !== undefined },
+    { label: 'Overdue', params: { overdue: 'true' }, on: query.overdue !== undefined },
   ]
   const { asOf } = query
-  const chips = filters.map(({ label, given, on }) => ({
+  const chips = filters.map(({ label, params, on }) => ({
     label,
-    href: withQuery(RUNS, { ...given, asOf }),
+    href: withQuery(RUNS, { ...params, asOf }),
     current: on,
   }))
   return <Chips label="Common filters" chips={chips} />

@@ -12,8 +12,8 @@ import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
 import { SpendChart } from '../parts/spend-chart.tsx'
 import { auditPath, SPEND } from '../paths.ts'
 import type { Reserved } from '../spend-bars.ts'
-import { askAudit } from './audit-ask.ts'
 import { asOfIn } from './audit-filters.ts'
+import { queryAudit } from './audit-query.ts'
 import { periodOf, When, Zone } from './run-filters.ts'
 
 /** Groups of a chart; the table behind it has them all. */
@@ -43,10 +43,10 @@ export const spendPage = pageRoute({
     const filter = periodOf(view.query, view.deps.now())
     const asOf = asOfIn(view.query.asOf)
     const pinned = asOf === undefined ? {} : { treeSize: asOf }
-    const ask = (by: string, limit: number) => askAudit(view, { name: 'spend', filter, by }, { ...pinned, limit })
+    const ask = (by: string, limit: number) => queryAudit(view, { name: 'spend', filter, by }, { ...pinned, limit })
     const [total, held, days, ...charts] = await Promise.all([
       ask('tenant', GROUPS),
-      askAudit(view, { name: 'open-reservations', filter }, { ...pinned, limit: RESERVATIONS, newestFirst: true }),
+      queryAudit(view, { name: 'open-reservations', filter }, { ...pinned, limit: RESERVATIONS, newestFirst: true }),
       ask('day', DAYS),
       ...CHARTS.map(([by]) => ask(by, GROUPS)),
     ])

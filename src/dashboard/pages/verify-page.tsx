@@ -88,7 +88,7 @@ function VerdictBody({ run, verdict, at }: { readonly run: string; readonly verd
         </section>
       )}
       <p class="muted">
-        A chain cannot show that its end was cut off: hold the log's checkpoint against one that you kept. Offline,
+        A chain cannot show that its end was cut off: compare the log's checkpoint with one that you saved. Offline,
         anyone who holds the keys runs <code>countersign verify</code>.
       </p>
       <p>

@@ -36,7 +36,7 @@ export function AuditForm({ name, filters, typed, items }: AuditFormProps) {
       )}
       <Field name="asOf" value={typed.asOf} />
       <button type="submit" class="button">
-        Ask
+        Show
       </button>
     </form>
   )
@@ -70,11 +70,11 @@ interface FieldProps {
 const SUGGESTIONS_MAX = 30
 
 function Field({ name, value, items = [] }: FieldProps) {
-  const said =
+  const known =
     name === 'types'
       ? typesThat(() => true)
       : items.flatMap((item) => saidIn(name).flatMap((member) => textIn(item, member) ?? []))
-  const suggested = [...new Set(said)].slice(0, name === 'types' ? said.length : SUGGESTIONS_MAX)
+  const suggested = [...new Set(known)].slice(0, name === 'types' ? known.length : SUGGESTIONS_MAX)
   return (
     <div>
       <label for={`f-${name}`}>{labelOf(name)}</label>

@@ -1,4 +1,4 @@
-/** @module Findings of a handoff: each with the value that stood, the one that came, where the first came from, and what would permit the change. */
+/** @module Findings of a handoff: each with the established value, the one handed over, the origin of the first, and what would permit the change. */
 import type { Finding } from '../../../schemas/finding.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { Provenance } from '../diff/provenance.ts'
@@ -27,7 +27,7 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
       )}
       {found.provenance === undefined && (
         <p class="muted">
-          The run is too long to look here for where each value came from: ask GET /v1/audit or the export.
+          The run is too long to look up here where each value comes from: use the export or GET /v1/audit.
         </p>
       )}
     </section>
@@ -75,8 +75,8 @@ function Item({ run, finding, provenance }: ItemProps) {
         )}
       </p>
       <dl class="members">
-        {before !== undefined && <Value label="stood" value={before} />}
-        {after !== undefined && <Value label="came" value={after} />}
+        {before !== undefined && <Value label="before" value={before} />}
+        {after !== undefined && <Value label="handed over" value={after} />}
         <Established run={run} finding={finding} provenance={provenance} />
         {supersede !== undefined && (
           <>

@@ -57,7 +57,7 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
       </ol>
       {verifierKey !== undefined && auditor && (
         <div class="key-field">
-          <label for="verifier-key">Verifier key (put in the one you were given, and check again)</label>
+          <label for="verifier-key">Verifier key (replace it by your own copy, and check again)</label>
           <div class="row">
             <textarea id="verifier-key" rows={2} spellcheck={false} autocomplete="off" class="mono">
               {verifierKey}

@@ -1,4 +1,4 @@
-/** @module The page of a refused handoff, in the order in which it is asked about. */
+/** @module The page of a refused handoff, in the order of a reader's questions. */
 import type { Principal } from '../../signing/tokens.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { count, money, plural } from '../format.ts'
@@ -85,8 +85,8 @@ function Facts({ found }: { readonly found: RefusedHandoff }) {
         {count(envelope.findingsTotal)}
         {envelope.rules !== undefined && <span class="muted"> by rule set {envelope.rules}</span>}
       </Fact>
-      <Fact label="Kept of what stood">
-        {envelope.confidence === undefined ? 'nothing protected stood' : `${Math.round(envelope.confidence * 100)} %`}
+      <Fact label="Established values retained">
+        {envelope.confidence === undefined ? 'nothing was protected' : `${Math.round(envelope.confidence * 100)} %`}
       </Fact>
       <Fact label="Cost of this step">
         {cost === '0' && tokens === 0 ? <span class="muted">nothing recorded</span> : money(cost, currency)}

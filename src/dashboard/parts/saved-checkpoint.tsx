@@ -1,6 +1,7 @@
-/** @module The form for a checkpoint that was kept elsewhere, and what holding it against the log showed. */
-import type { KeptVerdict } from '../kept-checkpoint.ts'
+/** @module The form for a checkpoint that was saved elsewhere, and the result of comparing it with the log. */
+
 import { CHECK_CHECKPOINT } from '../paths.ts'
+import type { CheckpointVerdict } from '../saved-checkpoint.ts'
 import { Data } from './data.tsx'
 
 const KINDS = { same: 'good', altered: 'bad', unknown: 'warn' } as const
@@ -10,16 +11,16 @@ const HEADS = {
   unknown: 'This says nothing about the log',
 } as const
 
-interface KeptCheckpointProps {
+interface SavedCheckpointProps {
   readonly csrf: string
   readonly pasted: string
-  readonly verdict: KeptVerdict | undefined
+  readonly verdict: CheckpointVerdict | undefined
 }
 
-export function KeptCheckpoint({ csrf, pasted, verdict }: KeptCheckpointProps) {
+export function SavedCheckpoint({ csrf, pasted, verdict }: SavedCheckpointProps) {
   return (
-    <section class="card" aria-labelledby="kept-title" id="kept">
-      <h2 id="kept-title">A checkpoint that you kept</h2>
+    <section class="card" aria-labelledby="saved-title" id="saved">
+      <h2 id="saved-title">Check a saved checkpoint</h2>
       {verdict !== undefined && (
         <div class={`notice notice-${KINDS[verdict.verdict]}`} role="status">
           <p>
@@ -29,10 +30,11 @@ export function KeptCheckpoint({ csrf, pasted, verdict }: KeptCheckpointProps) {
       )}
       <form method="post" action={CHECK_CHECKPOINT}>
         <input type="hidden" name="csrf" value={csrf} />
-        <label for="kept-note">
-          Paste it, with its signature lines, or the time-stamp that you kept: the ledger holds it against its log
+        <label for="saved-note">
+          Paste a checkpoint that you saved, with its signature lines, or a time-stamp: the ledger compares it with its
+          log
         </label>
-        <textarea id="kept-note" name="note" rows={6} maxlength={30_000} required spellcheck={false} class="mono">
+        <textarea id="saved-note" name="note" rows={6} maxlength={30_000} required spellcheck={false} class="mono">
           {pasted}
         </textarea>
         <button type="submit" class="button">

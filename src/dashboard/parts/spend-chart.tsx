@@ -98,7 +98,7 @@ function Row({ bar, by, currency }: { readonly bar: Bar; readonly by: string; re
             <Data text={key} />
           </a>
         ) : (
-          <Data text={key === '' ? 'not said' : key} />
+          <Data text={key === '' ? 'not named' : key} />
         )}
       </th>
       <td class="bar-cell">

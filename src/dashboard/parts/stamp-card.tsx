@@ -26,7 +26,7 @@ export function StampCard({ stamp, stamping }: StampCardProps) {
       {stamp === undefined ? (
         <p class="muted">
           {stamping === undefined
-            ? 'Nobody time-stamps these checkpoints: when an event came is the ledger\u2019s own word (serve --timestamp-url).'
+            ? 'No authority time-stamps these checkpoints: the times of events rest on the ledger\u2019s own clock (set one with serve --timestamp-url).'
             : 'None is on record yet: it comes behind a checkpoint.'}
         </p>
       ) : (

@@ -13,7 +13,7 @@ export interface StepTableProps {
 
 interface Step {
   readonly mark: Mark
-  /** The step that stood before. */
+  /** The step that was established before. */
   readonly base: number
 }
 

@@ -73,8 +73,12 @@ function amountsSaid(
   unit: 'cost' | 'tokens',
 ): Pick<BudgetStrip, 'spent' | 'held' | 'cap'> {
   const { used, held } = end ?? { used: 0n, held: 0n }
-  const said = (amount: bigint): string => (unit === 'cost' ? decimal(amount) : String(amount))
-  return { spent: said(used), held: said(held - used), ...(limit !== undefined && { cap: said(limit) }) }
+  const amountText = (amount: bigint): string => (unit === 'cost' ? decimal(amount) : String(amount))
+  return {
+    spent: amountText(used),
+    held: amountText(held - used),
+    ...(limit !== undefined && { cap: amountText(limit) }),
+  }
 }
 
 const decimal = (amount: bigint): string => (amount < 0n ? `-${fromNano(-amount)}` : fromNano(amount))

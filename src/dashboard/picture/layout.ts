@@ -177,7 +177,7 @@ interface PackedLane {
   readonly placed: readonly { readonly item: Extent; readonly row: number }[]
 }
 
-/** A label may be longer than its bar: its room is kept free, too. */
+/** A label may be longer than its bar: its room stays free, too. */
 function packLanes(names: readonly string[], bars: readonly Extent[]): readonly PackedLane[] {
   return names.map((name) => {
     const own = bars.filter(({ span }) => span.lane === name)

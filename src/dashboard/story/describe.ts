@@ -73,11 +73,10 @@ const TEXTS = {
   RunRewound: ({ data }) => `Rewound from step ${data.fromStep} to step ${data.toStep} (${data.cause})`,
   ApprovalRequested: ({ data: { tool, needs } }) =>
     `${tool} waits for approval: ${clipped(needs.map(({ reason }) => reason).join('; '), TEXT_CHARS)}`,
-  ApprovalGranted: ({ data: { tool, complete } }) =>
-    `${tool} approved${complete ? '' : ', others are still to be asked'}`,
+  ApprovalGranted: ({ data: { tool, complete } }) => `${tool} approved${complete ? '' : ', more approvals are needed'}`,
   ApprovalDenied: ({ data: { tool, comment } }) =>
     `${tool} denied${comment === undefined ? '' : `: ${clipped(comment, TEXT_CHARS)}`}`,
-  ApprovalWithdrawn: ({ data: { tool } }) => `The approval of ${tool} was withdrawn: it is asked for anew`,
+  ApprovalWithdrawn: ({ data: { tool } }) => `The approval of ${tool} was withdrawn: it has to be requested again`,
   ApprovalExpired: ({ data }) => `The approval of ${data.tool} expired`,
   WaitStarted: ({ data: { name, until } }) => {
     const what = name === undefined ? 'Sleeps' : `Waits for the signal ${clipped(name, TEXT_CHARS)}`

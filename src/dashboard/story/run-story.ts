@@ -1,6 +1,6 @@
 /**
  * @module A run as a story: handoffs, refusals, rewinds, calls and spending, folded out of its events into as little as a picture
- * needs. No payload is kept, so that ten thousand events stay small.
+ * needs. No payload is stored, so that ten thousand events stay small.
  */
 import { canFold } from '../../../projections/body-versions.ts'
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'

@@ -43,7 +43,7 @@ interface Stories {
   part(caller: Caller, run: string, range: { from: number; to: number }): Promise<RunStory>
 }
 
-/** The ledger that is read, and whose memory the stories are kept in. */
+/** The ledger that is read, and whose memory the stories take. */
 export interface StoryDeps {
   readonly ledger: Pick<Ledger, 'runEvents'>
   readonly memory: MemoryBudget
