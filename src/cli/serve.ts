@@ -1,12 +1,13 @@
 /** @module `countersign serve`: the ledger behind HTTP until a signal ends it. */
 import { resolve } from 'node:path'
-import pino from 'pino'
+import type { Logger } from 'pino'
 import { type Service, startService } from '../compose/compose-service.ts'
 import type { Settings } from '../settings/config.ts'
 import { packageVersion } from '../settings/package-version.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { firstSteps } from './first-steps.ts'
+import { serveLog } from './serve-log.ts'
 import { painter } from './terminal.ts'
 
 /** The drain has its own limit below this; whatever still hangs then does not keep the process. */
@@ -41,10 +42,9 @@ export async function serve(args: Arguments): Promise<number> {
 }
 
 /** A program reads the log from stdout; a person's terminal shows what to do next there, and only warnings beside it. */
-function createLog({ logLevel }: Settings, onTerminal: boolean): pino.Logger {
-  if (!onTerminal) return pino({ level: logLevel, base: null }, pino.destination({ fd: 1, sync: true }))
-  const level = logLevel === 'info' ? 'warn' : logLevel
-  return pino({ level, base: null }, pino.destination({ fd: 2, sync: true }))
+function createLog({ logLevel }: Settings, onTerminal: boolean): Logger {
+  if (!onTerminal) return serveLog(1, logLevel)
+  return serveLog(2, logLevel === 'info' ? 'warn' : logLevel)
 }
 
 function greet(settings: Settings, url: string, version: string): void {
