@@ -65,14 +65,14 @@ claim(
       n += 1
     }
     const times = await timesOf(await clientAt(3), 'r')
-    assert.is(times.length, 13)
+    assert.is(times.length, 7, 'the start and six handoffs')
     for (const [index, { time, clock }] of times.entries()) {
       const before = times[index - 1]?.time ?? ''
       assert.ok(time >= before, `${time} after ${before}`)
       if (clock !== undefined) assert.ok(clock < time, 'a reading is shown only where it lies behind')
     }
     const skewed = times.filter(({ clock }) => clock !== undefined)
-    assert.is(skewed.length, 6, 'three handoffs and their snapshots came while the clock was behind')
+    assert.is(skewed.length, 3, 'three handoffs came while the clock was behind')
     assert.ok(Date.parse(times.at(-1)?.time ?? '') - startMs > 2.9 * HOUR_MS, 'a clock ahead is followed')
 
     assert.equal(await server.stop(), { code: 0, signal: null })
