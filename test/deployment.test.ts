@@ -78,6 +78,13 @@ test('what runs our image has no capability, no way to more rights and a read-on
   assert.match(textOf('Dockerfile'), /^USER node$/m)
 })
 
+test('Node and PostgreSQL are run by digests, which no later push to their tags changes', () => {
+  assert.match(textOf('Dockerfile'), /^ARG NODE_IMAGE=node:[\w.-]+@sha256:[0-9a-f]{64}$/m)
+  const pinned = all(/^ +image: postgres:([\w.-]+@sha256:[0-9a-f]{64})$/gm)
+  assert.is(pinned.length, all(/^ +image: postgres:(\S+)$/gm).length)
+  assert.ok(pinned.length > 0)
+})
+
 test('every volume that is mounted is declared, and servers are of the release that the store was made for', () => {
   const mounted = new Set(all(/^ {6}- ([a-z0-9-]+):\//gm))
   assert.equal([...mounted].sort(), [...namesUnder('volumes')].sort())
