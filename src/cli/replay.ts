@@ -78,6 +78,6 @@ function verdictText(line: ReplayLine, paint: Paint): string {
   const { verdict, stream, events, snapshots, status } = line
   const { matched = 0, mismatched = 0, notCompared = 0 } = (snapshots ?? {}) as Record<string, number>
   const colour = verdict === 'VERIFIED' ? 'green' : 'red'
-  const counts = `${String(events)} events, snapshots: ${matched} met again, ${mismatched} not, ${notCompared} not compared`
+  const counts = `${String(events)} events, snapshots: ${matched} matched, ${mismatched} did not, ${notCompared} not compared`
   return `${paint(String(verdict), colour)}  ${oneLine(String(stream))}  ${counts}${status === undefined ? '' : `; the run is ${oneLine(String(status))}`}`
 }

@@ -117,14 +117,14 @@ export class Tour {
   }
 
   async replay(): Promise<void> {
-    this.#title('5. Replay rereads the run and meets every snapshot again')
+    this.#title('5. Replay rereads the run and compares every snapshot with the state folded from its events')
     const found = await this.#ledger.replay(CALLER, RUN)
     if (!found.ok) return this.#fail(found.refusal.code)
     let last: JsonObject = {}
     for await (const line of found.value) last = line
     const snapshots = last.snapshots as JsonObject | undefined
     this.#say(
-      `   ${last.verdict}: ${last.events} events, ${snapshots?.matched} snapshots met, ${snapshots?.mismatched} missed`,
+      `   ${last.verdict}: ${last.events} events, ${snapshots?.matched} snapshots matched, ${snapshots?.mismatched} did not`,
     )
     if (last.verdict !== 'VERIFIED') this.#fail('replay met a fault')
   }

@@ -47,7 +47,7 @@ function resolutionIn(form: ReadonlyMap<string, string>): z.output<typeof Resolv
   if (outcome !== 'executed' && outcome !== 'not-executed') return 'Say whether the call was executed.'
   if (reason === '') return 'Say how you know: it stands on record.'
   if (reason.length > REASON_MAX_CHARS) return `The reason takes at most ${REASON_MAX_CHARS} characters.`
-  if (outcome === 'not-executed' && text !== '') return 'What was not executed gave nothing: leave the result empty.'
+  if (outcome === 'not-executed' && text !== '') return 'What was not executed has no result: leave it empty.'
   const result = text === '' ? { ok: true as const, value: null } : parseStrictText(text)
   if (!result.ok) return 'The result is no JSON: a text stands in double quotes, such as "p-7".'
   const body = { outcome, evidence: { reason }, ...(outcome === 'executed' && { result: result.value }) }
@@ -153,23 +153,23 @@ function ResolveForm({ view: { run, session, form }, callId }: { readonly view: 
         ))}
       </fieldset>
       <div>
-        <label for="result">What the tool gave, as JSON, where it was executed and that is known</label>
+        <label for="result">Its result as JSON, if it was executed and the result is known</label>
         <textarea id="result" name="result" rows={4} spellcheck={false}>
           {typed('result')}
         </textarea>
       </div>
       <div>
-        <label for="reason">How you know</label>
+        <label for="reason">How do you know?</label>
         <textarea id="reason" name="reason" rows={3} required maxlength={REASON_MAX_CHARS}>
           {typed('reason')}
         </textarea>
       </div>
       <p class="muted">
-        It stands on record with your name, once and for good. Nothing is run: the run goes on when its program resumes
+        It is recorded with your name, once and for good. Nothing is executed: the run goes on when its program resumes
         it.
       </p>
       <button type="submit" class="button">
-        Put it on record
+        Record it
       </button>
     </form>
   )

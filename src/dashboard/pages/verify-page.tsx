@@ -50,8 +50,10 @@ async function verdictOf({ deps, caller, run }: View): Promise<Verdict> {
 const KIND = { VERIFIED: 'good', TAMPERED: 'bad', INCOMPLETE: 'warn' } as const
 
 const MEANING = {
-  VERIFIED: 'Every event is the one that was sealed for its place, and every snapshot is met again.',
-  TAMPERED: 'At least one event is not the one that was sealed for its place, or a snapshot is not met again.',
+  VERIFIED:
+    'Every event is the one that was sealed for its place, and every snapshot matches the state folded from the events.',
+  TAMPERED:
+    'At least one event is not the one that was sealed for its place, or a snapshot does not match the state folded from the events.',
   INCOMPLETE: 'There was nothing to verify.',
 } as const
 
@@ -64,8 +66,8 @@ function VerdictBody({ run, verdict, at }: { readonly run: string; readonly verd
         <h1>{verdict.verdict}</h1>
         <p>{MEANING[verdict.verdict]}</p>
         <p class="muted">
-          {plural(events, 'event')} reread at {at}; {plural(snapshots.matched, 'snapshot')} met
-          {snapshots.mismatched > 0 && `, ${count(snapshots.mismatched)} missed`}
+          {plural(events, 'event')} reread at {at}; {plural(snapshots.matched, 'snapshot')} matched
+          {snapshots.mismatched > 0 && `, ${count(snapshots.mismatched)} did not`}
           {snapshots.notCompared > 0 && `, ${count(snapshots.notCompared)} of another version not compared`}.
         </p>
       </div>

@@ -33,7 +33,7 @@ export interface ReplayCounts {
 }
 
 /**
- * One line an event and a verdict last: `VERIFIED` where every event is the one that was sealed and every snapshot is met again,
+ * One line an event and a verdict last: `VERIFIED` where every event is the one that was sealed and every snapshot matches the state folded from them,
  * else `TAMPERED` with the first faults. Never stops early: what follows a fault is shown too, unfolded.
  */
 export async function* replayRecords(
