@@ -12,7 +12,7 @@ const DIST = new URL('../dist/test/support/', import.meta.url)
 const { BIN } = await import(new URL('command-line.js', DIST).href)
 const { startServer } = await import(new URL('server-process.js', DIST).href)
 const { makeSeededFolder } = await import(new URL('seeded-folder.js', DIST).href)
-const { seedShowcase } = await import(new URL('dashboard-seed.js', DIST).href)
+const { seedShowcase, seedWaiting } = await import(new URL('dashboard-seed.js', DIST).href)
 const { findChromium } = await import(new URL('find-chromium.js', DIST).href)
 
 const PAGES = [
@@ -30,6 +30,15 @@ const PAGES = [
   { name: 'refused', path: '/ui/audit/rejections' },
   { name: 'audit', path: '/ui/audit' },
   { name: 'service', path: '/ui/service' },
+  { name: 'doubts', path: '/ui/doubts' },
+  { name: 'resolve', path: '/ui/doubts', before: (page) => followed(page, /resolve$/) },
+  { name: 'approvals', path: '/ui/approvals' },
+  { name: 'approval', path: '/ui/approvals', height: 1000, before: (page) => followed(page, /\/approvals\/[^/]+$/) },
+  { name: 'waiting', path: '/ui/runs/claim-2294' },
+  { name: 'context', path: '/ui/runs/claim-2291/context?step=2', height: 1000 },
+  { name: 'verification', path: '/ui/runs/claim-2291', before: verified },
+  { name: 'sample', path: '/ui/audit/sample?seed=2026-q3' },
+  { name: 'search', path: '/ui/audit/search?text=roof' },
   { name: 'diff', path: '/ui/runs/claim-2291/diff?from=2&to=3' },
 ]
 
@@ -45,8 +54,13 @@ if (executablePath === undefined) {
 const data = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'))
 mkdirSync(out, { recursive: true })
 try {
-  await makeSeededFolder(data, { seed: seedShowcase })
-  const scopes = 'runs:read audit:read audit:export'
+  await makeSeededFolder(data, {
+    seed: async (seeding) => {
+      await seedShowcase(seeding)
+      await seedWaiting(seeding)
+    },
+  })
+  const scopes = 'runs:read runs:write payloads:read audit:read audit:export approvals:write'
   const made = spawnSync(process.execPath, [
     BIN,
     'token',
@@ -97,6 +111,19 @@ async function signIn(page, url, token) {
 
 function proofChecked(page) {
   return page.waitForSelector('.proof[data-verdict=good]')
+}
+
+/** To where the first link of this kind in the page's main part leads. */
+async function followed(page, where) {
+  const links = await page.locator('main a').evaluateAll((all) => all.map((link) => link.href))
+  const link = links.find((href) => where.test(new URL(href).pathname))
+  if (link === undefined) throw new Error(`${page.url()} has no link to ${where}`)
+  await page.goto(link)
+}
+
+async function verified(page) {
+  await page.getByRole('button', { name: 'Verify this run now' }).click()
+  await page.waitForURL(/\/verify/)
 }
 
 async function scrolledToProof(page) {

@@ -42,6 +42,20 @@ export async function seedShowcase(seeding: Seeding): Promise<void> {
   await forkedRun(seeding)
 }
 
+/** Runs that wait: for a decision of two people, and for a signal. */
+export async function seedWaiting(seeding: Seeding): Promise<void> {
+  const caller = { tenant: 'acme', actor: 'payments' }
+  const paying = new Script(seeding, caller, 'payout-31')
+  await paying.do({ kind: 'start', body: { id: 'payout-31', name: 'Payout to Harbour Foods', tags: ['payments'] } })
+  const args = { to: 'Harbour Foods', amount: '48000.00', currency: 'EUR' }
+  const approve = { reason: 'payouts above 25000.00 EUR', quorum: 2 }
+  const wire = { tool: 'wire-transfer', args, agent: 'payments', compensate: { tool: 'recall-payment' }, approve }
+  await paying.do({ kind: 'claim', body: wire })
+  const asking = new Script(seeding, caller, 'claim-2294')
+  await asking.do({ kind: 'start', body: { id: 'claim-2294', name: 'Property claim review', tags: ['claims'] } })
+  await asking.do({ kind: 'wait', body: { name: 'adjuster-report', forMs: 604_800_000 } })
+}
+
 export async function seedDashboard(seeding: Seeding): Promise<void> {
   await seedShowcase(seeding)
   await hostileRun(seeding)
@@ -146,7 +160,7 @@ interface CallOptions {
   readonly compensate?: string
 }
 
-const EXPECTED: ReadonlySet<string> = new Set(['contradiction', 'budget-exceeded'])
+const EXPECTED: ReadonlySet<string> = new Set(['contradiction', 'budget-exceeded', 'approval-pending'])
 
 const CLAIM = {
   entities: ['Northwind Logistics', 'Policy NW-4471', 'Pier 12 warehouse'],
