@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { IndexBuildingError } from '../../src/ledger/audit/index-building.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { seedDashboard } from '../support/dashboard-seed.ts'
+import { seedDashboard, seedWaiting } from '../support/dashboard-seed.ts'
 import { drive, ok } from '../support/run-driver.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
@@ -41,6 +41,20 @@ test('one page says whether anything was altered, what was refused, failed or is
   assert.match(card(html, 'Who read what?'), /olga/)
   for (const [, href = ''] of html.matchAll(/<a href="(\/ui\/(?:runs|audit|log|spend|doubts)[^"]*)"/g))
     assert.is((await olga.get(href.replaceAll('&amp;', '&'))).status, 200, href)
+})
+
+test('runs that wait for a decision or a signal are named; their pages say for what, and the approval shows the arguments it is for', async () => {
+  await using edge = await testEdge({ realClock: false, audit: true, merkleLogs: true })
+  await seedWaiting({ ledger: edge.inner.ledger, wait: (ms) => (edge.inner.clock.nowMs += ms) })
+  const olga = await signedIn(edge, { scopes: ['runs:read', 'payloads:read', 'audit:read', 'approvals:write'] })
+  const html = await olga.html('/ui/overview')
+  const waiting = card(html, 'What is in doubt, overdue or waiting?')
+  for (const run of ['claim-2294', 'payout-31'])
+    assert.match(waiting, new RegExp(`${run}</bdi></a> waiting: 1 open wait`))
+  assert.match(await olga.html('/ui/runs/claim-2294'), /the signal .*adjuster-report/s)
+  const [, approval = ''] =
+    /href="(\/ui\/runs\/payout-31\/approvals\/[^"]+)"/.exec(await olga.html('/ui/approvals')) ?? []
+  assert.match(await olga.html(approval), /wire-transfer.*payouts above 25000\.00 EUR.*2 people.*48000\.00.*Approve/s)
 })
 
 test('a period narrows what was refused and spent, and says so in what it leads to', async () => {
