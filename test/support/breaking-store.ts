@@ -16,7 +16,11 @@ interface Breaks {
 
 export type BreakingStore = EventStore & Breaks
 
-export function breakingStore(store: EventStore): BreakingStore {
+/** `counts`: of which stream's reads are counted; others, and reads of no one stream (undefined), pass by. Default: of all. */
+export function breakingStore(
+  store: EventStore,
+  counts: (stream: string | undefined) => boolean = () => true,
+): BreakingStore {
   let [reads, at, open] = [0, 0, 0]
   let act: () => void | Promise<void> = () => undefined
   const step = async (): Promise<void> => {
@@ -24,18 +28,21 @@ export function breakingStore(store: EventStore): BreakingStore {
     if (reads === at) await act()
   }
   const once =
-    <A extends unknown[], T>(read: (...args: A) => Promise<T>) =>
+    <A extends unknown[], T>(read: (...args: A) => Promise<T>, streamOf?: (...args: A) => string | undefined) =>
     async (...args: A): Promise<T> => {
-      await step()
+      if (counts(streamOf?.(...args))) await step()
       return read(...args)
     }
-  async function* pages<T extends readonly ReadRecord[] | 'caught-up'>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  async function* pages<T extends readonly ReadRecord[] | 'caught-up'>(
+    source: AsyncIterable<T>,
+    stream?: string,
+  ): AsyncGenerator<T> {
     open += 1
     try {
       for await (const page of source) {
         const parts = page === 'caught-up' ? [page] : partsOf(page)
         for (const part of parts) {
-          await step()
+          if (counts(stream)) await step()
           yield part as T
         }
       }
@@ -44,13 +51,13 @@ export function breakingStore(store: EventStore): BreakingStore {
     }
   }
   const changes = {
-    readStream: (...args: Parameters<EventStore['readStream']>) => pages(store.readStream(...args)),
+    readStream: (...args: Parameters<EventStore['readStream']>) => pages(store.readStream(...args), args[0]),
     readAll: (...args: Parameters<EventStore['readAll']>) => pages(store.readAll(...args)),
     subscribe: (...args: Parameters<EventStore['subscribe']>) => pages(store.subscribe(...args)),
-    head: once(store.head.bind(store)),
+    head: once(store.head.bind(store), (stream) => stream),
     recordAt: once(store.recordAt.bind(store)),
     end: once(store.end.bind(store)),
-    findRequest: once(store.findRequest.bind(store)),
+    findRequest: once(store.findRequest.bind(store), (stream) => stream),
     breakAt: (n: number, does: () => void | Promise<void>): void => {
       reads = 0
       at = n
