@@ -30,12 +30,9 @@ export const ocsf: ExportFormat = {
         last = event.header.time
         if (event.seal !== 'valid') return file.add(line(event))
         const { before, after } = textsOf(event)
-        const { header, salt, data } = event.texts
-        file.add(`${before},"raw_data":"{\\"header\\":`)
-        file.addEscaped(header)
-        file.add(`,\\"salt\\":\\"${salt}\\",\\"data\\":`)
-        file.addEscaped(data)
-        file.add(`}"${after}`)
+        file.add(`${before},"raw_data":"`)
+        file.addEscaped(recordText(event.texts))
+        file.add(`"${after}`)
       },
       rest: () => '',
       trailer: (trailer) => {
