@@ -23,7 +23,7 @@ export function writeFailure(error: unknown, sent: boolean): WriteFailure {
   const detail = reasonOf(error)
   const code = sqlState(error)
   if (!sent) return { kind: 'refused', result: unavailable(code === undefined ? detail : advice(code, detail)) }
-  if (code === undefined || code.startsWith('08') || code.startsWith('57P')) return { kind: 'lost', detail }
+  if (code === undefined || saysAway(code)) return { kind: 'lost', detail }
   if (TRY_AGAIN.has(code)) return { kind: 'contended' }
   if (code === FULL_DISK) return { kind: 'refused', result: { kind: 'full', detail: 'the disk of the server is full' } }
   return { kind: 'refused', result: unavailable(advice(code, detail)) }
@@ -42,9 +42,7 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether waiting may mend it: the server is away, starting, stopping, full of connections, or read-only for now. */
 export function isPassing(error: unknown): boolean {
   const code = sqlState(error)
-  return (
-    code === undefined || code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === '25006'
-  )
+  return code === undefined || saysAway(code) || code.startsWith('53') || code === '25006'
 }
 
 /** Of an error that waiting may mend: what stands in the way. */
@@ -54,10 +52,15 @@ export function passingReason(error: unknown): string {
   return isAnswer ? advice(code, reasonOf(error)) : `the server does not answer: ${reasonOf(error)}`
 }
 
+/** Of a cut connection (class 08), or of a server that stops, starts or was told to end a session (57P). */
+function saysAway(code: string): boolean {
+  return code.startsWith('08') || code.startsWith('57P')
+}
+
 /** Whether nobody answered, as far as this error tells: not a server that is full or read-only, nor an answer that took too long. */
 export function isAway(error: unknown): boolean {
   const code = sqlState(error)
-  if (code !== undefined) return code.startsWith('08') || code.startsWith('57P')
+  if (code !== undefined) return saysAway(code)
   return !reasonOf(error).includes('timeout')
 }
 
