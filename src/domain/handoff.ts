@@ -3,6 +3,7 @@ import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { Mutable } from '../../schemas/mutable.ts'
 import type { PostEnvelope } from '../../schemas/requests.ts'
 import { refusedTokens } from './budget.ts'
 import {
@@ -45,8 +46,6 @@ export type SignedEnvelope = PostEnvelope & {
   readonly signed?: string
 }
 
-type Own<T> = { -readonly [K in keyof T]: T[K] }
-
 /** Each member, as undefined where it is absent: the compiler sees that none is forgotten. */
 type EveryMember = { -readonly [K in keyof Required<PostEnvelope>]: PostEnvelope[K] | undefined }
 
@@ -54,7 +53,7 @@ type EveryMember = { -readonly [K in keyof Required<PostEnvelope>]: PostEnvelope
  * The same envelope with another payload. Its members are named one by one: a spread, or a loop over a list of names, costs as much as the judgement of a
  * handoff in which nothing is wrong.
  */
-export function withPayload(posted: PostEnvelope, payload: JsonObject): Own<PostEnvelope> {
+export function withPayload(posted: PostEnvelope, payload: JsonObject): Mutable<PostEnvelope> {
   const copy: EveryMember = {
     agent: posted.agent,
     payload,
@@ -69,7 +68,7 @@ export function withPayload(posted: PostEnvelope, payload: JsonObject): Own<Post
     occurrence: posted.occurrence,
     runFence: posted.runFence,
   }
-  return copy as Own<PostEnvelope>
+  return copy as Mutable<PostEnvelope>
 }
 
 function withDefaults(posted: PostEnvelope, established: string): SignedEnvelope {
@@ -212,9 +211,9 @@ function handoffBody(
   envelope: SignedEnvelope,
   policy: RunState['policy'],
   { confidence }: Judgement,
-): Own<HandoffBody> {
+): Mutable<HandoffBody> {
   const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
-  const body: Own<HandoffBody> = { v: 1, agent, mode, payload, parent }
+  const body: Mutable<HandoffBody> = { v: 1, agent, mode, payload, parent }
   if (add !== undefined) body.add = add
   if (tokens !== undefined) body.tokens = tokens
   if (manifestHash !== undefined) body.manifestHash = manifestHash
@@ -243,7 +242,7 @@ function accepted(
 ): Decision {
   const { context, verdict, env } = inputs
   const { findings } = verdict
-  const data = handoffBody(envelope, state.policy, verdict) as unknown as Own<EventBody<'EnvelopeAccepted'>>
+  const data = handoffBody(envelope, state.policy, verdict) as unknown as Mutable<EventBody<'EnvelopeAccepted'>>
   data.v = 2
   data.step = state.step + 1
   data.context = env.digestOf(context)

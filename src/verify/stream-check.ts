@@ -3,6 +3,7 @@
  * so that one change is reported as the event it hit, and its followers are not blamed.
  */
 import type { Header } from '../../schemas/header.ts'
+import type { Mutable } from '../../schemas/mutable.ts'
 import { type CheckKeys, checkRecord, type Expectation, type Fault, firstExpectation } from '../signing/check.ts'
 import { readHeader } from '../signing/header-reader.ts'
 import { ringIndex } from '../signing/key-ring.ts'
@@ -38,7 +39,7 @@ export interface Judged {
   readonly digest?: string
 }
 
-type Judging = { -readonly [name in keyof Judged]: Judged[name] }
+type Judging = Mutable<Judged>
 
 const NO_FAULTS: readonly Fault[] = []
 
