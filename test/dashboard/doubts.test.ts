@@ -107,6 +107,11 @@ test('the list and the page of a run say how its rollback ended, what is in doub
   for (const mark of [FAILED, /badge-warn"><bdi>1 call in doubt</, /badge-warn"><bdi>overdue</])
     assert.match(list, mark)
   assert.match(await olga.html('/ui/runs/refund'), FAILED)
+  for (const path of ['/ui/audit/runs', '/ui/audit/sample?seed=a']) {
+    const rows = await olga.html(path)
+    assert.match(rows, FAILED, path)
+    assert.not.match(rows, />compensated</, path)
+  }
   const found = async (query: string) =>
     [...(await olga.html(`/ui/runs?${query}`)).matchAll(/<tr id="run-([\w-]+)"/g)].map(([, id]) => id)
   assert.equal(await found('compensation=COMPENSATION_FAILED'), ['refund'])

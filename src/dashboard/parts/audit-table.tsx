@@ -6,7 +6,7 @@ import { count } from '../format.ts'
 import { eventPath, refusalPath, runPath } from '../paths.ts'
 import { clipped } from '../visible.ts'
 import { Badge, Data, Time } from './data.tsx'
-import { VERDICT_MARKS } from './status-badge.tsx'
+import { StatusBadge, VERDICT_MARKS } from './status-badge.tsx'
 
 const TITLES: Readonly<Record<string, string>> = {
   rejections: 'Refused handoffs',
@@ -22,11 +22,13 @@ export function titleOf(name: string): string {
 }
 
 export interface AuditTableProps {
+  /** `compensation` is shown in the column `status`. */
   readonly columns: readonly string[]
   readonly items: readonly JsonObject[]
 }
 
-export function AuditTable({ columns, items }: AuditTableProps) {
+export function AuditTable({ columns: all, items }: AuditTableProps) {
+  const columns = all.filter((column) => column !== 'compensation' || !all.includes('status'))
   return (
     <div class="table-scroll">
       <table class="listed">
@@ -84,6 +86,14 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
   if (column === 'rewind' && typeof run === 'string') return <Rewind run={run} rewind={value as JsonObject} />
   if (column === 'seal')
     return value === 'invalid' ? <Badge kind="bad" text="broken" /> : <span title={SEAL_CHECKED}>fits</span>
+  if (column === 'status' && typeof item.compensation === 'string')
+    return (
+      <StatusBadge
+        status={String(value)}
+        compensation={item.compensation}
+        seal={item.seal === 'invalid' ? item.seal : undefined}
+      />
+    )
   if (column === 'verdict' && typeof value === 'string') return <VerdictBadge verdict={value} item={item} />
   if (column === 'snippet') return <Snippet snippet={value as JsonObject} />
   if (typeof value === 'number') return <>{count(value)}</>

@@ -1952,6 +1952,7 @@ const REWOUND = 'RunRewound'
 const UNDONE_NOT = ['CompensationFailed', 'CompensationInDoubt']
 const UNDOINGS = [...UNDONE_NOT, 'CompensationSucceeded']
 const RESOLVED = 'ToolCallResolved'
+const ROLLED_BACK = 'RunCompensated'
 const ENDS = { RunCompleted: 'completed', RunFailed: 'failed', RunCompensated: 'compensated' }
 
 /** What an event says of what it records, by its type, or by a member of its body. */
@@ -2253,7 +2254,7 @@ class UndoneRows {
 
 const byBytes = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** Rows that are runs: headers say all of it. */
+/** Rows that are runs: headers say all of it, but for how a rollback ended. */
 class RunRows {
   #question
   #kind
@@ -2264,7 +2265,7 @@ class RunRows {
     this.#kind = kind
   }
 
-  gather({ header: { stream, type, time, revision } }) {
+  gather({ header: { stream, type, time, revision }, data }) {
     const name = runOf(stream)
     const { run, runContains, since, until } = this.#question.filter
     if (name === undefined || (run !== undefined && name !== run) || !hasPart(name, runContains)) return
@@ -2277,7 +2278,9 @@ class RunRows {
     found.events += 1
     found.lastRevision = revision
     if (type === REJECTED) found.rejections += 1
-    if (Object.hasOwn(ENDS, type)) found.end = ENDS[type]
+    if (!Object.hasOwn(ENDS, type)) return
+    found.end = ENDS[type]
+    found.compensation = type === ROLLED_BACK ? ROLLBACKS.find((each) => each === data?.status) : undefined
   }
 
   nextPass() {
@@ -2296,9 +2299,9 @@ class RunRows {
         ? names.sort(byBytes).map((run) => [run])
         : names.map((run) => [run, sampleRank(seed, run)]).sort(([, a], [, b]) => (a < b ? -1 : 1))
     for (const [run, rank] of sorted) {
-      const { started, last, events, lastRevision, end = 'open', rejections } = this.#runs.get(run)
+      const { started, last, events, lastRevision, end = 'open', compensation, rejections } = this.#runs.get(run)
       const count = { events, firstRevision: 0, lastRevision, missingCount: lastRevision + 1 - events, missing: [] }
-      yield { run, started, last, ...count, status: end, rejections, ...(rank && { rank, seed }) }
+      yield { run, started, last, ...count, status: end, compensation, rejections, ...(rank && { rank, seed }) }
     }
   }
 }
@@ -2586,10 +2589,13 @@ function isQuestion(question) {
  * absence follows from, whoever wrote it and when.
  */
 export function eventsBehind({ query, filter }) {
-  const { fixed = {}, of, starts, reads, rewinds } = QUESTIONS[query]
+  const { fixed = {}, of, starts, isOpen, reads, rewinds } = QUESTIONS[query]
   const { run, runContains, actor, actorContains, principal, principalContains, kid, since, until, verdict } = filter
   if (of !== undefined) return present({ run, runContains, types: of })
-  if (starts) return present({ run, runContains, types: ['RunStarted'], since, until })
+  if (starts) {
+    const begun = present({ run, runContains, types: ['RunStarted'], since, until })
+    return isOpen ? begun : { ...begun, also: [ROLLED_BACK] }
+  }
   if (reads !== undefined) return present({ types: reads, since, until })
   const types = fixed.types ?? filter.types ?? (verdict === undefined ? undefined : typesSaying(verdict))
   const who = { actor, actorContains, principal, principalContains }

@@ -1,11 +1,12 @@
 /** @module Answers that are no single events: runs, keys, reads and samples. */
 import { createHash } from 'node:crypto'
 import { AccessRecorded } from '../../../schemas/events/access-recorded.ts'
-import { declarationOf } from '../../../schemas/events.ts'
+import { declarationOf, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { hasPart } from '../../../schemas/one-case.ts'
+import { ROLLBACK_VERDICTS } from '../../../schemas/run-status.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditView, KeyGroup, LeafWindow, ReadableIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -43,28 +44,30 @@ export interface GroupAnswer {
 export const texts = (after: readonly Json[] | undefined): readonly string[] | undefined => after?.map(String)
 
 export async function runsAnswer(
-  { index }: GroupDeps,
+  deps: GroupDeps,
   { view, filter, after, limit, pace }: GroupAsk,
   openOnly: boolean,
 ): Promise<GroupAnswer> {
   const last = texts(after)?.[0]
   const names: string[] = []
   let total = 0
-  for await (const runs of runNames(index, view, { filter, pace, openOnly })) {
+  for await (const runs of runNames(deps.index, view, { filter, pace, openOnly })) {
     total += runs.length
     for (const run of runs) if ((last === undefined || run > last) && names.length <= limit) names.push(run)
   }
   const shown = names.slice(0, limit)
   const next = names.length > limit ? { next: [shown.at(-1) ?? ''] } : {}
   const bodies: JsonObject[] = []
-  for (const run of shown) bodies.push(await runBody(run, { index, view, pace }))
+  for (const run of shown) bodies.push(await runBody(deps, run, { view, pace }))
   return { items: bodies, ...next, total }
 }
 
 async function runBody(
+  deps: GroupDeps,
   name: string,
-  { index, view, pace }: Pick<GroupAsk, 'view' | 'pace'> & Pick<GroupDeps, 'index'>,
+  { view, pace }: Pick<GroupAsk, 'view' | 'pace'>,
 ): Promise<JsonObject> {
+  const { index } = deps
   const group = await runGroup(index, view, { run: name, pace })
   if (group === undefined) throw new TypeError(`the index lists ${name} and has no event of it`)
   const { run, events, firstRevision, lastRevision, firstTime, lastTime, rejections, end } = group
@@ -76,8 +79,26 @@ async function runBody(
     last: lastTime,
     ...{ events, firstRevision, lastRevision, missingCount, missing },
     status: end === undefined ? 'open' : (declarationOf(end.type)?.changes.run ?? end.type),
+    ...(end?.type === ROLLED_BACK && (await rollbackOf(deps, { tenant: view.tenant, leaf: end.leaf, pace }))),
     rejections,
     links: { run: `/v1/runs/${run}`, events: `/v1/runs/${run}/events` },
+  }
+}
+
+const ROLLED_BACK = 'RunCompensated' satisfies EventType
+
+/** How a rollback ended, which its header does not say. `seal` stands there where the event that says it is broken. */
+async function rollbackOf(
+  deps: GroupDeps,
+  { tenant, leaf, pace }: { readonly tenant: string; readonly leaf: number; readonly pace: Pace | undefined },
+): Promise<JsonObject> {
+  const row = deps.index.row(tenant, leaf)
+  const [event] = row === undefined ? [] : await eventsOf(deps, [row], pace)
+  if (event === undefined) throw new TypeError(`the index counts event ${leaf} of ${tenant} and has no row of it`)
+  const verdict = ROLLBACK_VERDICTS.find((each) => each === event.data.status)
+  return {
+    ...(verdict !== undefined && { compensation: verdict }),
+    ...(event.seal === 'invalid' && { seal: event.seal }),
   }
 }
 
@@ -190,7 +211,7 @@ function exportRead({ time, actor, principal }: Header, { v: _, ...data }: JsonO
 
 /** Runs in the order of a digest of seed and name: the first ones are the sample. */
 export async function sampleAnswer(
-  { index }: GroupDeps,
+  deps: GroupDeps,
   { view, filter, after, limit, pace }: GroupAsk,
   seed: string,
 ): Promise<GroupAnswer> {
@@ -198,7 +219,7 @@ export async function sampleAnswer(
   const keepFirst = (): unknown => drawn.sort((a, b) => (a.rank < b.rank ? -1 : 1)).splice(limit + 1)
   const last = texts(after)?.[0] ?? ''
   let total = 0
-  for await (const runs of runNames(index, view, { filter, pace })) {
+  for await (const runs of runNames(deps.index, view, { filter, pace })) {
     total += runs.length
     for (const run of runs) {
       const rank = rankOf(seed, run)
@@ -210,7 +231,7 @@ export async function sampleAnswer(
   keepFirst()
   const items: JsonObject[] = []
   for (const { rank, run } of drawn.slice(0, limit))
-    items.push({ ...(await runBody(run, { index, view, pace })), rank, seed })
+    items.push({ ...(await runBody(deps, run, { view, pace })), rank, seed })
   const isMore = drawn.length > limit
   return { items, ...(isMore && { next: [drawn[limit - 1]?.rank ?? ''] }), total }
 }

@@ -69,7 +69,7 @@ export const AUDIT_QUERIES = {
     summary: 'The population: every run with its count of events and the revisions that are missing',
     shape: 'runs',
     filters: by('run', 'when'),
-    columns: ['run', 'started', 'last', 'events', 'lastRevision', 'missing', 'status', 'rejections'],
+    columns: ['run', 'started', 'last', 'events', 'lastRevision', 'missing', 'status', 'compensation', 'rejections'],
   },
   'open-runs': {
     summary: 'Runs without an end',
@@ -161,7 +161,7 @@ export const AUDIT_QUERIES = {
       'A random sample of runs that neither side picks: the seed is the root of a checkpoint, and the same seed draws the same runs',
     shape: 'sample',
     filters: by('when'),
-    columns: ['run', 'started', 'last', 'events', 'status'],
+    columns: ['run', 'started', 'last', 'events', 'status', 'compensation'],
   },
 } as const satisfies Record<string, AuditQueryDefinition>
 

@@ -95,6 +95,27 @@ forged('a row that was changed in any member is TAMPERED (A264)', async (context
   assert.ok((await codes(context, again(context, context.rejections, { lines: [head, more, last] }))).includes('row'))
 })
 
+forged('a rollback that failed is TAMPERED in an answer that calls it compensated (A264)', async (context) => {
+  const failed = drive(context.test, 'failed')
+  await failed.start()
+  const paid = await failed.called('pay', { compensate: { tool: 'refund' } })
+  await failed.do({ kind: 'compensate', body: { reason: 'undo it' } })
+  await failed.undo(paid, { error: { message: 'no' } })
+  for (const [name, more] of [
+    ['runs', {}],
+    ['sample', { seed: 's' }],
+  ] as const) {
+    const files = await answerBundle(context.test, { name, filter: {}, ...more })
+    assert.equal((await judgedAnswer(context.test, files)).faults, [], name)
+    const lines = answerLines(files)
+    assert.is(lines.filter((line) => line.includes('"compensation":"COMPENSATION_FAILED"')).length, 1)
+    for (const word of ['"compensation":"COMPENSATED"', '"left":"out"']) {
+      const changed = lines.map((line) => line.replace('"compensation":"COMPENSATION_FAILED"', word))
+      assert.ok((await codes(context, again(context, files, { lines: changed }))).includes('row'), `${name} ${word}`)
+    }
+  }
+})
+
 forged(
   'a row that is left out, added, there twice or moved is found, whatever the signed manifest counts (A265)',
   async (context) => {

@@ -1,11 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import type { SettleCall } from '../../../schemas/requests.ts'
+import { auditOfStore } from '../../../src/ledger/audit/audit-of-store.ts'
 import { AUDIT_QUERIES } from '../../../src/ledger/audit/audit-queries.ts'
+import { Sealer } from '../../../src/ledger/identity/sealer.ts'
+import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
+import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 import { askAll, readPage } from '../../support/audited.ts'
 import { rotate } from '../../support/key-rotation.ts'
+import { record } from '../../support/records.ts'
 import { drive, ok } from '../../support/run-driver.ts'
-import { type TestLedger, type TestLedgerOptions, testLedger } from '../../support/test-ledger.ts'
+import { alice, type TestLedger, type TestLedgerOptions, testLedger } from '../../support/test-ledger.ts'
 
 const queries = suite('audit: the named queries')
 
@@ -35,6 +43,70 @@ queries('the population is every run with its count of events; a revision that i
   for (const { run, events } of runs) assert.is(events, (await drive(test, String(run)).events()).length)
   const open = await askAll(test.ledger, 'open-runs')
   assert.equal(pick(open, 'run'), [['a'], ['c']])
+})
+
+async function rolledBack(test: TestLedger, runId: string, outcome: Partial<SettleCall>): Promise<void> {
+  const run = drive(test, runId)
+  await run.start()
+  const paid = await run.called('pay', { compensate: { tool: 'refund' } })
+  ok(await run.do({ kind: 'compensate', body: { reason: 'undo it' } }))
+  ok(await run.undo(paid, outcome))
+}
+
+queries(
+  'the population and a sample say of each rolled-back run how the rollback ended, then as now; others have no verdict (RUN-33)',
+  async () => {
+    await using test = await audited()
+    await rolledBack(test, 'back', { result: { refunded: true } })
+    await rolledBack(test, 'doubtful', { unknown: { reason: 'timed out' } })
+    await rolledBack(test, 'failed', { error: { message: 'no' } })
+    await drive(test, 'whole').start()
+    ok(await drive(test, 'whole').do({ kind: 'complete', body: {} }))
+    const told = [
+      ['back', 'compensated', 'COMPENSATED'],
+      ['doubtful', 'compensated', 'IN_DOUBT'],
+      ['failed', 'compensated', 'COMPENSATION_FAILED'],
+      ['whole', 'completed', undefined],
+    ]
+    const shown = (items: readonly JsonObject[]) => pick(items, 'run', 'status', 'compensation')
+    const runs = await askAll(test.ledger, 'runs')
+    assert.equal(shown(runs), told)
+    assert.equal(shown(await askAll(test.ledger, 'sample', { seed: 's' })).toSorted(), told)
+    const before = (await askAll(test.ledger, 'events', { filter: { types: ['RunCompensated'], run: 'failed' } }))[0]
+    const then = await askAll(test.ledger, 'runs', { page: { treeSize: Number(before?.leaf) } })
+    assert.equal(shown(then).at(-1), ['failed', 'open', undefined])
+    assert.equal(pick(runs, 'seal'), [[undefined], [undefined], [undefined], [undefined]])
+  },
+)
+
+queries("a rollback's verdict that does not fit its seal is shown with the broken seal", async () => {
+  await using store = openMemoryStore()
+  await using test = await testLedger({ store })
+  await using index = openSqliteAudit({ path: ':memory:' })
+  await drive(test, 'r').start()
+  const stream = runStream(alice.tenant, 'r')
+  const data = { v: 1, status: 'COMPENSATED' }
+  const header = {
+    v: 1,
+    id: randomUUID(),
+    stream,
+    revision: 1,
+    type: 'RunCompensated',
+    time: new Date(test.clock.nowMs).toISOString(),
+  }
+  const sealed = { tenant: alice.tenant, actor: 'a', dataDigest: `sha256:${'0'.repeat(64)}`, kid: 'k1', mac: 'x' }
+  const planted = {
+    ...record({ type: 'RunCompensated', data: JSON.stringify(data) }),
+    header: JSON.stringify({ ...header, ...sealed }),
+  }
+  await store.append({ stream, expectedRevision: 0, records: [planted] })
+  const answer = await auditOfStore({ store, index, sealer: new Sealer(test.keys) }).ask(
+    alice,
+    { name: 'runs', filter: {} },
+    { limit: 5 },
+  )
+  if (!answer.ok) throw new Error(answer.detail)
+  assert.equal(pick(answer.items, 'status', 'compensation', 'seal'), [['compensated', 'COMPENSATED', 'invalid']])
 })
 
 queries('a run that completed later was open as of before', async () => {
