@@ -1,21 +1,18 @@
 /** @module Answers that are no single events: runs, keys, reads and samples. */
 import { createHash } from 'node:crypto'
 import { AccessRecorded } from '../../../schemas/events/access-recorded.ts'
-import { declarationOf, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { hasPart } from '../../../schemas/one-case.ts'
-import { ROLLBACK_VERDICTS } from '../../../schemas/run-status.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditView, KeyGroup, LeafWindow, ReadableIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { type AuditEvent, type EventDeps, eventsOf, linksOf } from './audit-events.ts'
 import type { AsOf } from './audit-reads.ts'
-import { compareBytes, missingRevisions, runGroup, runNames, spanOf, summedGroups } from './sliced-groups.ts'
+import { runBodies } from './run-bodies.ts'
+import { compareBytes, runNames, spanOf, summedGroups } from './sliced-groups.ts'
 
-/** Missing revisions that a row names; it counts them all. */
-const MISSING_SHOWN = 20
 /** Keys of one ledger's life. */
 const KEYS_MAX = 1_000
 
@@ -57,49 +54,7 @@ export async function runsAnswer(
   }
   const shown = names.slice(0, limit)
   const next = names.length > limit ? { next: [shown.at(-1) ?? ''] } : {}
-  const bodies: JsonObject[] = []
-  for (const run of shown) bodies.push(await runBody(deps, run, { view, pace }))
-  return { items: bodies, ...next, total }
-}
-
-async function runBody(
-  deps: GroupDeps,
-  name: string,
-  { view, pace }: Pick<GroupAsk, 'view' | 'pace'>,
-): Promise<JsonObject> {
-  const { index } = deps
-  const group = await runGroup(index, view, { run: name, pace })
-  if (group === undefined) throw new TypeError(`the index lists ${name} and has no event of it`)
-  const { run, events, firstRevision, lastRevision, firstTime, lastTime, rejections, end } = group
-  const missingCount = lastRevision + 1 - events
-  const missing = missingCount === 0 ? [] : await missingRevisions(index, view, { run, limit: MISSING_SHOWN, pace })
-  return {
-    run,
-    started: firstTime,
-    last: lastTime,
-    ...{ events, firstRevision, lastRevision, missingCount, missing },
-    status: end === undefined ? 'open' : (declarationOf(end.type)?.changes.run ?? end.type),
-    ...(end?.type === ROLLED_BACK && (await rollbackOf(deps, { tenant: view.tenant, leaf: end.leaf, pace }))),
-    rejections,
-    links: { run: `/v1/runs/${run}`, events: `/v1/runs/${run}/events` },
-  }
-}
-
-const ROLLED_BACK = 'RunCompensated' satisfies EventType
-
-/** How a rollback ended, which its header does not say. `seal` stands there where the event that says it is broken. */
-async function rollbackOf(
-  deps: GroupDeps,
-  { tenant, leaf, pace }: { readonly tenant: string; readonly leaf: number; readonly pace: Pace | undefined },
-): Promise<JsonObject> {
-  const row = deps.index.row(tenant, leaf)
-  const [event] = row === undefined ? [] : await eventsOf(deps, [row], pace)
-  if (event === undefined) throw new TypeError(`the index counts event ${leaf} of ${tenant} and has no row of it`)
-  const verdict = ROLLBACK_VERDICTS.find((each) => each === event.data.status)
-  return {
-    ...(verdict !== undefined && { compensation: verdict }),
-    ...(event.seal === 'invalid' && { seal: event.seal }),
-  }
+  return { items: await runBodies(deps, shown, { view, pace }), ...next, total }
 }
 
 interface KeyPeriod {
@@ -229,9 +184,10 @@ export async function sampleAnswer(
     }
   }
   keepFirst()
-  const items: JsonObject[] = []
-  for (const { rank, run } of drawn.slice(0, limit))
-    items.push({ ...(await runBody(deps, run, { view, pace })), rank, seed })
+  const shown = drawn.slice(0, limit)
+  const runs = shown.map(({ run }) => run)
+  const bodies = await runBodies(deps, runs, { view, pace })
+  const items = bodies.map((body, at) => ({ ...body, rank: shown[at]?.rank ?? '', seed }))
   const isMore = drawn.length > limit
   return { items, ...(isMore && { next: [drawn[limit - 1]?.rank ?? ''] }), total }
 }
