@@ -1,5 +1,5 @@
 /** @module `countersign approvals list|grant|deny`. */
-import { type Api, openApi } from './api.ts'
+import { type Api, asOfSize, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
@@ -13,8 +13,9 @@ const COLUMNS = ['runId', 'approvalId', 'tool', 'args', 'requestedAt', 'expiresA
 
 export async function listApprovals(args: Arguments): Promise<number> {
   const limit = limitOf(args)
+  const asOf = asOfSize(args)
   await using api = await openApi(args)
-  await printRows(api.items('/v1/approvals', {}, limit), { columns: COLUMNS, json: args.has('json') })
+  await printRows(api.items('/v1/approvals', { asOf }, limit), { columns: COLUMNS, json: args.has('json') })
   return EXIT.ok
 }
 

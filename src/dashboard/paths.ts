@@ -44,6 +44,8 @@ export const resolvePath = (run: string, callId: string): string =>
   `${runPath(run)}/calls/${encodeURIComponent(callId)}/resolve`
 export const approvalPath = (run: RunPlace, approval: string): string =>
   ofRun(run, `/approvals/${encodeURIComponent(approval)}`)
+/** What waits, or waited with so many events in the log; `place` is where a page of the past goes on. */
+export const approvalsPath = (asOf?: number, place?: string): string => withQuery(APPROVALS, { asOf, place })
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`
 export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
 export const asset = (name: string): string => `${ROOT}/assets/${name}`

@@ -20,7 +20,7 @@ import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
 import { type LogFact, LogStartError } from './log/log-deps.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
-import { type ApprovalReadDeps, ApprovalReads } from './read/approval-reads.ts'
+import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
 import { Exports } from './read/exports.ts'
@@ -66,17 +66,17 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const logs = openLogs?.(origin, keeping)
 
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId })
-  const { runs, reader } = side
+  const { runs, reader, queries } = side
   const sealing = await options.sealing?.({
     ...{ ledgerId, kid: () => sealer.kid, counts: stats, onFault: (fault) => sealer.faultFound(fault) },
   })
-  const { writes: write, queries: runQueries } = sealing ?? { writes: side.write, queries: side.queries }
-  const { queries } = side
+  const { writes: write, queries: runQueries } = sealing ?? { writes: side.write, queries }
   const listing = { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })
-  const following = { list, followed: followed('audit'), lag: lag.audit, upkeep: keeping }
+  const approvals = new ApprovalReads({ queries, reader, list, effects })
+  const following = { list, approvals, followed: followed('audit'), lag: lag.audit, upkeep: keeping }
   const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
   const exports = new Exports({ store, logs, logKeys, effects, facts })
   const finish = finishOnce([list, audit])
@@ -90,7 +90,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(runQueries),
     run: (caller, runId, at) => integrity.marked(caller, runId, runQueries.run(caller, runId, at)),
-    ...waitingOf({ queries, reader, list, effects }),
+    ...waitingOf(approvals, { queries, reader, effects }),
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
@@ -210,9 +210,9 @@ function queriesOf(queries: RunQueries): RunQueries {
 
 /** What runs wait for: decisions, signals, times. */
 function waitingOf(
-  deps: ApprovalReadDeps,
+  reads: ApprovalReads,
+  deps: Parameters<typeof waitReads>[0],
 ): Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals' | 'waits' | 'wait'> {
-  const reads = new ApprovalReads(deps)
   return {
     approvals: (caller, runId, page) => reads.approvals(caller, runId, page),
     approval: (caller, runId, approvalId, at) => reads.approval(caller, runId, approvalId, at),

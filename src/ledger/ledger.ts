@@ -18,6 +18,7 @@ import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
 import type { Notices } from './read/notices.ts'
+import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
 
@@ -102,13 +103,6 @@ export interface OpenCalls {
   readonly asOf: Position | undefined
   /** Runs of this page that cannot be looked into. */
   readonly unreadable?: readonly UnreadableRun[]
-}
-
-/** A run of which a list cannot say whether it belongs there: its stream is damaged. */
-export interface UnreadableRun {
-  readonly runId: string
-  readonly code: string
-  readonly detail: string
 }
 
 export interface PendingApprovals {

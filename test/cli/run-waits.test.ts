@@ -38,4 +38,28 @@ test('runs waits and runs approvals list what a run waits for, now and as of a s
   assert.is((await run('runs', 'waits', 'r', '--as-of', '9999')).code, 2)
 })
 
+test('approvals list takes --as-of: what could be decided then, over all runs (HTTP-35)', async () => {
+  using folder = tempFolder()
+  const data = join(folder.path, '.countersign')
+  {
+    await using opened = await openLedger(readSettings({ data }, {}), silentLog)
+    for (const run of ['r', 's']) {
+      const does = async (command: Command) => {
+        await opened.ledger.execute({ tenant: 'default', actor: 'alice' }, run, command, {})
+      }
+      await does({ kind: 'start', body: { id: run, name: 'first' } })
+      await does({ kind: 'claim', body: { tool: 'pay', args: {}, approve: { reason: 'over the limit' } } })
+      if (run === 'r') await does({ kind: 'complete', body: {} })
+    }
+  }
+  const runs = async (...more: readonly string[]) => {
+    const { stdout } = await runInProcess(['approvals', 'list', ...more, '--data', data])
+    return [...stdout.matchAll(/"runId":"(\w)"/g)].map(([, run]) => run)
+  }
+  assert.equal(await runs(), ['s'])
+  assert.equal(await runs('--as-of', '2'), ['r'])
+  assert.equal(await runs('--as-of', '3'), [])
+  assert.is((await runInProcess(['approvals', 'list', '--as-of', '9999', '--data', data])).code, 2)
+})
+
 test.run()

@@ -80,6 +80,113 @@ test('an approval and a wait are over by the time of the moment, not by the cloc
   assert.is(((await early.json()) as JsonObject).code, 'approval-not-found')
 })
 
+const DECIDES = { subject: 'bob', scopes: ['runs:read', 'approvals:write', 'audit:read'] }
+
+/** What `GET /v1/approvals` lists, all pages. */
+async function queue(edge: TestEdge, headers: Record<string, string>, query = ''): Promise<readonly JsonObject[]> {
+  const items: JsonObject[] = []
+  for (let cursor = ''; ; ) {
+    const page = (await (await edge.get(`/v1/approvals?limit=1${query}${cursor}`, headers)).json()) as JsonObject
+    items.push(...(page.items as JsonObject[]))
+    if (page.nextCursor === null) return items
+    cursor = `&cursor=${page.nextCursor}`
+  }
+}
+
+const byId = (items: readonly JsonObject[]) =>
+  [...items].sort((a, b) => (String(a.approvalId) < String(b.approvalId) ? -1 : 1))
+
+test('the queue of approvals as of a size is what it was then, whatever was requested, decided or ended since (HTTP-35)', async () => {
+  await using edge = await testEdge({ audit: true, realClock: false })
+  const { clock } = edge.inner
+  const asked = await bearer(edge, DECIDES)
+  const sizes: (readonly [asOf: number, items: readonly JsonObject[]])[] = []
+  const note = async () => {
+    sizes.push([await logSize(edge), await queue(edge, asked)])
+  }
+  const decide = (run: string, id: string, how: string) =>
+    edge.post(`/v1/runs/${run}/approvals/${id}/${how}`, { argsDigest: jsonDigest(ARGS) }, asked)
+  for (const run of ['trip', 'other', 'third']) await edge.started(run)
+  await note()
+  const first = await approvalIn(edge, 'trip')
+  await approvalIn(edge, 'trip', { amount: 7 })
+  await note()
+  const second = await approvalIn(edge, 'other')
+  await approvalIn(edge, 'third')
+  await note()
+  await decide('trip', first, 'grant')
+  await note()
+  await decide('trip', first, 'withdraw')
+  await decide('other', second, 'deny')
+  await note()
+  await edge.post('/v1/runs/third/complete', {})
+  await note()
+  clock.nowMs += 2 * HOUR_MS
+  await edge.started('fourth')
+  await note()
+  assert.equal(
+    sizes.map(([, items]) => items.length),
+    [0, 2, 4, 3, 3, 2, 0],
+  )
+  for (const [asOf, items] of sizes)
+    assert.equal(byId(await queue(edge, asked, `&asOf=${asOf}`)), byId(items), `as of ${asOf}`)
+})
+
+test('pages of the queue of the past are pinned to its log: newest request first, and a cursor is good for its size alone (HTTP-35)', async () => {
+  await using edge = await testEdge({ audit: true })
+  const asked = await bearer(edge, DECIDES)
+  const ids: string[] = []
+  for (const run of ['one', 'two', 'three']) await edge.started(run)
+  for (const run of ['one', 'two', 'one', 'three']) {
+    ids.unshift(await approvalIn(edge, run, { amount: ids.length }))
+  }
+  const asOf = await logSize(edge)
+  const page = async (query: string) => {
+    const response = await edge.get(`/v1/approvals?${query}`, asked)
+    return { ...((await response.json()) as JsonObject), status: response.status } as JsonObject
+  }
+  const first = await page(`asOf=${asOf}&limit=3`)
+  await approvalIn(edge, 'two', { amount: 9 })
+  await edge.post('/v1/runs/three/complete', {})
+  const rest = await page(`asOf=${asOf}&limit=3&cursor=${first.nextCursor}`)
+  const given = [first, rest].flatMap(({ items }) => items as JsonObject[])
+  assert.equal(
+    given.map(({ approvalId }) => approvalId),
+    ids,
+  )
+  assert.equal([rest.nextCursor, rest.asOf], [null, first.asOf])
+  const refused = async (query: string) => {
+    const { status, code } = await page(query)
+    return [status, code]
+  }
+  assert.equal(await refused(`asOf=${asOf - 1}&cursor=${first.nextCursor}`), [400, 'invalid-cursor'])
+  assert.equal(await refused(`cursor=${first.nextCursor}`), [400, 'invalid-cursor'])
+  const now = await page('limit=1')
+  assert.equal(await refused(`asOf=${asOf}&cursor=${now.nextCursor}`), [400, 'invalid-cursor'])
+  assert.equal(await refused('asOf=99999'), [400, 'invalid-query'])
+  assert.equal(await refused('asOf=0'), [400, 'invalid-query'])
+})
+
+test('the page of the queue goes to a size of the log: it says so, and its links stay in that moment (HTTP-35)', async () => {
+  await using edge = await testEdge({ audit: true })
+  await edge.started('trip')
+  const approvalId = await approvalIn(edge, 'trip')
+  const asOf = await logSize(edge)
+  const bob = await signedIn(edge, DECIDES)
+  const path = `/ui/runs/trip/approvals/${approvalId}`
+  await bob.html(path)
+  await bob.post(path, { argsDigest: jsonDigest(ARGS), decision: 'grant' })
+  const now = await bob.html('/ui/approvals')
+  assert.match(now, /Nothing waits/)
+  assert.match(now, /<form method="get" action="\/ui\/approvals"[^>]*>[\s\S]*?name="asOf"/)
+  const then = await bob.html(`/ui/approvals?asOf=${asOf}`)
+  assert.match(then, /This is the past/)
+  assert.ok(then.includes(`href="${path}?asOf=${asOf}"`) && then.includes(`href="/ui/runs/trip?asOf=${asOf}"`))
+  assert.match(await bob.html('/ui/approvals?asOf=1'), /Nothing waited/)
+  assert.is((await bob.get('/ui/approvals?asOf=99999')).status, 400)
+  assert.is((await bob.get('/ui/approvals?asOf=x')).status, 400)
+})
+
 test('the page of an approval goes to a moment: it says so, shows how it stood, and decides nothing (HTTP-28)', async () => {
   await using edge = await testEdge({ audit: true })
   const scopes = ['runs:read', 'approvals:write', 'audit:read']

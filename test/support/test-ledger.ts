@@ -59,6 +59,7 @@ function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
   return {
     ...bound(auditOfStore({ store, index, sealer: new Sealer(keys) })),
     runs: async () => ({ ok: false, code: 'invalid-query', detail: 'this test ledger lists no past runs' }),
+    approvals: async () => ({ ok: false, code: 'invalid-query', detail: 'this test ledger knows no past approvals' }),
     runMoment: async () => ({ ok: false, code: 'invalid-query', detail: 'this test ledger knows no moments' }),
     record: async () => undefined,
     recordPage: async () => undefined,

@@ -1,4 +1,5 @@
 /** @module The ledger in this process. Bodies pass the same schemas as at the HTTP edge, so that both homes refuse alike. */
+
 import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -7,16 +8,9 @@ import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, runsUnreadable, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type {
-  ApprovalPlace,
-  Caller,
-  Found,
-  Ledger,
-  Outcome,
-  PendingApprovals,
-  UnreadableRun,
-} from '../../ledger/ledger.ts'
+import type { ApprovalPlace, Caller, Found, Ledger, Outcome, PendingApprovals } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
 import { traceparentHere } from './execution-context.ts'

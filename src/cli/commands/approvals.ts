@@ -7,7 +7,7 @@ export function approvalsCommands(program: CliCommand): void {
   const group = program.command('approvals').description('list calls that wait for approval; grant or deny one')
   asking(group.command('list'), 'approvals:write')
     .description('what can be decided now, with the arguments of each call')
-    .flags(limitFlag())
+    .flags(limitFlag(), flag('--as-of <size>', "what could be decided when the tenant's log had so many events"))
     .runs(async () => (await import('../approvals.ts')).listApprovals)
   for (const [name, description] of [
     ['grant', 'say yes to a call with exactly the arguments that the approval has; it is signed with your name'],

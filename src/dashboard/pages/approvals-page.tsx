@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { isGranted } from '../../domain/approvals.ts'
+import type { PendingApprovals } from '../../ledger/ledger.ts'
 import { seeOther } from '../answer.tsx'
 import { type Approval, approvalOf } from '../approval-row.ts'
 import { diffContexts } from '../diff/context-diff.ts'
@@ -12,39 +13,77 @@ import { DiffTable } from '../diff/diff-table.tsx'
 import { count } from '../format.ts'
 import { type Moment, MomentQuery, momentOf } from '../moment.ts'
 import { orRefused, pageRoute, Refused, type View } from '../page.ts'
-import { ApprovalFacts, ApprovalList, DecisionForm, WithdrawForm } from '../parts/approval.tsx'
+import { ApprovalFacts, DecisionForm, WithdrawForm } from '../parts/approval.tsx'
+import { ApprovalList, type ApprovalListProps } from '../parts/approval-list.tsx'
 import { AsItWas } from '../parts/as-it-was.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Badge, Data } from '../parts/data.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { BudgetFacts } from '../parts/run-head.tsx'
 import { Unreadable } from '../parts/unreadable.tsx'
-import { approvalPath } from '../paths.ts'
+import { approvalPath, approvalsPath } from '../paths.ts'
 import { type Run, runOf } from '../run-row.ts'
+import { asOfIn } from './audit-filters.ts'
+import { auditOf } from './audit-query.ts'
 
 /** Shown at once; the API and the command line list them all. */
 const QUEUE_SHOWN = 50
 
+const QueueQuery = z.object({
+  /** The log as it was with so many events. */
+  asOf: z.string().max(15).optional(),
+  /** Where a page of the past goes on: the leaf of a request, and the last event of that log. */
+  place: z
+    .string()
+    .regex(/^\d{1,15}~[0-9a-f-]{36}$/, 'this is no place in the list')
+    .optional(),
+})
+
 export const approvalQueue = pageRoute({
   path: '/approvals',
   access: READ_ALL_APPROVALS,
-  query: z.object({}),
-  handle: async ({ deps, caller, noted }) => {
-    const { items, next, unreadable } = orRefused(await deps.ledger.pendingApprovals(caller, { limit: QUEUE_SHOWN }))
-    noted.count = items.length
-    const approvals = items.map(approvalOf)
+  query: QueueQuery,
+  handle: async (view) => {
+    const asOf = asOfIn(view.query.asOf)
+    const { items, unreadable, ...queue } = await (asOf === undefined ? presentQueue(view) : pastQueue(view, asOf))
+    view.noted.count = items.length
     return {
       title: 'Approvals',
       nav: 'approvals',
       body: (
         <>
           <Unreadable runs={unreadable} />
-          <ApprovalList approvals={approvals} more={next !== undefined} />
+          <ApprovalList approvals={items.map(approvalOf)} {...queue} asOf={asOf} />
         </>
       ),
     }
   },
 })
+
+type QueueView = View<z.output<typeof QueueQuery>>
+type Queue = Pick<PendingApprovals, 'items' | 'unreadable'> & Pick<ApprovalListProps, 'more' | 'next' | 'isFirst'>
+
+async function presentQueue({ deps, caller }: QueueView): Promise<Queue> {
+  const { next, ...queue } = orRefused(await deps.ledger.pendingApprovals(caller, { limit: QUEUE_SHOWN }))
+  return { ...queue, more: next !== undefined }
+}
+
+async function pastQueue(view: QueueView, treeSize: number): Promise<Queue> {
+  const { place } = view.query
+  const [after, eventId] = place?.split('~') ?? []
+  const from = after === undefined ? {} : { after: Number(after), eventId }
+  const found = await auditOf(view).approvals(view.caller, { treeSize, limit: QUEUE_SHOWN, ...from })
+  if (!found.ok) throw new Refused({ code: found.code, detail: found.detail })
+  const { items, unreadable, next, asOf } = found
+  const older = next === undefined ? undefined : approvalsPath(treeSize, `${next}~${asOf.eventId}`)
+  return {
+    items,
+    ...(unreadable && { unreadable }),
+    more: next !== undefined,
+    next: older,
+    isFirst: place === undefined,
+  }
+}
 
 export const approvalPage = pageRoute({
   path: '/runs/:run/approvals/:approval',

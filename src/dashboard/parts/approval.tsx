@@ -1,87 +1,13 @@
-/** @module Parts of the pages about approvals: the list, the facts of one, and the form that decides it. */
+/** @module Parts of the page of an approval: its facts, and the forms that decide it. */
 import type { Child } from 'hono/jsx'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { Approval } from '../approval-row.ts'
 import { plural } from '../format.ts'
-import { approvalPath, runPath } from '../paths.ts'
-import { clipped } from '../visible.ts'
+import { approvalPath } from '../paths.ts'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
 
-const ARGS_CHARS = 120
-
-export function ApprovalList({ approvals, more }: { readonly approvals: readonly Approval[]; readonly more: boolean }) {
-  return (
-    <>
-      <div class="page-head">
-        <div>
-          <h1>Approvals</h1>
-          <p class="muted">Calls that wait for somebody to approve them: none of them has run.</p>
-        </div>
-      </div>
-      {approvals.length === 0 ? (
-        <div class="empty">
-          <p class="empty-title">Nothing waits</p>
-          <p>
-            A call waits here where the policy of its run says so (<code>approve</code>), or the claim itself.
-          </p>
-        </div>
-      ) : (
-        <ApprovalTable approvals={approvals} />
-      )}
-      {more && <p class="muted">The first {approvals.length}; decide on them to see the next.</p>}
-    </>
-  )
-}
-
-function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] }) {
-  return (
-    <div class="table-scroll">
-      <table class="listed">
-        <caption class="visually-hidden">Approvals that can be decided</caption>
-        <thead>
-          <tr>
-            {['Call', 'Arguments', 'Run', 'Requested by', 'Why', 'Until'].map((title) => (
-              <th scope="col">{title}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {approvals.map((approval) => (
-            <tr>
-              <th scope="row">
-                <a href={approvalPath(approval.runId, approval.approvalId)}>
-                  <Data text={approval.tool} />
-                </a>
-              </th>
-              <td data-label="Arguments">
-                <code>
-                  <Data text={clipped(approval.argsPreview ?? JSON.stringify(approval.args ?? null), ARGS_CHARS)} />
-                </code>
-              </td>
-              <td data-label="Run">
-                <a href={runPath(approval.runId)}>
-                  <Data text={approval.runId} />
-                </a>
-              </td>
-              <td data-label="Requested by">
-                <Requester approval={approval} />
-              </td>
-              <td data-label="Why">
-                <Data text={approval.needs.map(({ reason }) => reason).join('; ')} />
-              </td>
-              <td data-label="Until">
-                <Time time={approval.expiresAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-function Requester({ approval: { requestedBy, agent } }: { readonly approval: Approval }) {
+export function Requester({ approval: { requestedBy, agent } }: { readonly approval: Approval }) {
   const { actor, principal } = requestedBy
   return (
     <>

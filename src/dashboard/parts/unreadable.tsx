@@ -1,5 +1,5 @@
 /** @module Runs that a list cannot look into: named, so that nobody takes the list for whole. */
-import type { UnreadableRun } from '../../ledger/ledger.ts'
+import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { plural } from '../format.ts'
 import { runPath } from '../paths.ts'
 import { Data } from './data.tsx'

@@ -7,9 +7,9 @@ import { json, problemResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { pageRoute } from '../page-route.ts'
-import { AsOfQuery, CursorText, Limit } from '../parameters.ts'
+import { AsOfQuery, CursorText, Limit, Positive } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { readItem } from '../read-at.ts'
+import { noIndex, readItem } from '../read-at.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
@@ -17,12 +17,14 @@ const tag = 'approvals'
 /** Of items that may hold half a megabyte each. */
 const PAGE_DEFAULT = 50
 
-const ListQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
+/** `asOf`: size of the log. */
+const ListQuery = z.strictObject({ asOf: Positive.optional(), cursor: CursorText.optional(), limit: Limit.optional() })
 
 export const approvalRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/approvals',
-    summary: 'What somebody in the tenant can still decide: calls that wait, with their arguments',
+    summary:
+      'What somebody in the tenant can still decide, or could at a size of the log: calls that wait, with their arguments',
     tag,
     access: READ_ALL_APPROVALS,
     query: ListQuery,
@@ -75,6 +77,7 @@ export const approvalRoutes: readonly GuardedRoute[] = [
 
 async function listPending(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
   const { edge, caller, path, query } = ask
+  if (query.asOf !== undefined) return listPendingAsOf(ask, query.asOf)
   const scope = [caller.tenant, path]
   const from = query.cursor === undefined ? undefined : placeOf(decodeCursor(edge.ledger.places, scope, query.cursor))
   if (query.cursor !== undefined && from === undefined) return problemResponse(notACursor, path)
@@ -89,6 +92,26 @@ async function listPending(ask: Ask<z.output<typeof ListQuery>>): Promise<Respon
   const { startedAt = '', runId = '', after = null } = next ?? {}
   const nextCursor = next === undefined ? null : encodeCursor(edge.ledger.places, scope, [startedAt, runId, after])
   return json(200, { items, nextCursor, ...(unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }) })
+}
+
+/** A page of the past may hold fewer than it could, or none, and have one behind it. */
+async function listPendingAsOf(ask: Ask<z.output<typeof ListQuery>>, treeSize: number): Promise<Response> {
+  const { edge, caller, path, query } = ask
+  const { audit, places } = edge.ledger
+  if (audit === undefined) return problemResponse(noIndex, path)
+  const scope = [caller.tenant, path, { asOf: treeSize }]
+  const [after, eventId] = (query.cursor === undefined ? undefined : decodeCursor(places, scope, query.cursor)) ?? []
+  if (query.cursor !== undefined && typeof after !== 'number') return problemResponse(notACursor, path)
+  const pinned = typeof after === 'number' && typeof eventId === 'string' ? { after, eventId } : {}
+  const page = { treeSize, limit: query.limit ?? PAGE_DEFAULT, ...pinned }
+  const found = await withSlot(ask, () => audit.approvals(caller, page))
+  if (found instanceof Response) return found
+  if (!found.ok) return problemResponse(problem(found.code, found.detail), path)
+  const { items, next, unreadable, asOf } = found
+  if (ask.access !== undefined) ask.access.count = items.length
+  const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next, asOf.eventId])
+  const named = unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }
+  return json(200, { items, nextCursor, asOf: asOf.eventId, ...named })
 }
 
 function placeOf(parts: readonly unknown[] | undefined): ApprovalPlace | undefined {

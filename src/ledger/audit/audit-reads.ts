@@ -9,6 +9,7 @@ import type { AccessRead } from '../../access/on-record.ts'
 import type { Position } from '../../store/event-store.ts'
 import type { RunFilter } from '../../store/view-store.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
+import type { UnreadableRun } from '../read/unreadable.ts'
 import type { AuditQueryName } from './audit-queries.ts'
 
 /** The first `treeSize` events of the tenant's log: whatever is asked as of them is answered the same for ever. */
@@ -99,6 +100,16 @@ export interface RunsAsOf {
   readonly asOf: AsOf
 }
 
+export interface ApprovalsAsOfRequest extends Omit<RunsAsOfRequest, 'after'> {
+  /** Leaf of the last request that was looked at. */
+  readonly after?: number | undefined
+}
+
+export interface ApprovalsAsOf extends RunsAsOf {
+  /** Runs of this page that cannot be looked into. */
+  readonly unreadable?: readonly UnreadableRun[]
+}
+
 /** A log at a moment. */
 export interface LogMoment {
   readonly ok: true
@@ -134,6 +145,8 @@ export interface AuditReads {
   notePayloads(caller: Caller, run: string): void
   /** The run list as it was with so many events in the tenant's log. Like the list of now, it is on record where a route says so. */
   runs(caller: Caller, filter: RunsFilter, page: RunsAsOfRequest): Promise<RunsAsOf | AuditRefusal>
+  /** What somebody in the tenant could still decide with so many events in its log, the newest request first. On record as `runs` is. */
+  approvals(caller: Caller, page: ApprovalsAsOfRequest): Promise<ApprovalsAsOf | AuditRefusal>
   /**
    * Where a run stood at a moment of the tenant's log: with so many events (1 or more), or at a time (RFC 3339, UTC, with milliseconds).
    * Refuses callers who do not see the whole tenant: the size of a log is nobody else's to learn.

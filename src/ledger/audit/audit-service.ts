@@ -41,7 +41,10 @@ export interface AuditDeps {
 }
 
 /** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
-export type UnrecordedReads = Omit<AuditReads, 'record' | 'notePayloads' | 'recordPage' | 'runs' | 'runMoment'>
+export type UnrecordedReads = Omit<
+  AuditReads,
+  'record' | 'notePayloads' | 'recordPage' | 'runs' | 'approvals' | 'runMoment'
+>
 
 export class AuditService implements UnrecordedReads {
   readonly #deps: AuditDeps

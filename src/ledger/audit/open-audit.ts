@@ -8,6 +8,7 @@ import type { Effects, Log } from '../ports.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
 import { HERE, type Upkeep } from '../upkeep.ts'
 import { AccessLog } from './access-log.ts'
+import { type ApprovalsAsOfDeps, approvalsAsOf } from './approvals-as-of.ts'
 import { AuditProjection } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
 import { type AnswerMaker, AuditService } from './audit-service.ts'
@@ -23,6 +24,7 @@ export interface OpenAuditDeps {
   readonly followed: EventStore
   readonly index: AuditIndex
   readonly list: RunsAsOfDeps['list']
+  readonly approvals: ApprovalsAsOfDeps['approvals']
   readonly sealer: Sealer
   readonly effects: Effects
   readonly appendsSoFar: () => number
@@ -52,7 +54,7 @@ const NOBODY = { note: () => undefined }
 /** Disposing it ends the following while nothing is appended and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
-  const { list, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps
+  const { list, approvals, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const pass = (goOn: () => boolean): Promise<void> =>
@@ -69,7 +71,11 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
   const service = new AuditService({ store, index, sealer, catchUp, elsewhere })
   const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
-  const past = { runs: runsAsOf({ store, index, list, catchUp }), runMoment: runMoment({ index, catchUp }) }
+  const past = {
+    runs: runsAsOf({ store, index, list, catchUp }),
+    approvals: approvalsAsOf({ index, list, approvals, catchUp }),
+    runMoment: runMoment({ index, catchUp }),
+  }
   return {
     reads: recordedReads(service, { ...recording, ...past }),
     finish: async (signal) => {

@@ -5,17 +5,18 @@ import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
 import type { UnrecordedReads } from './audit-service.ts'
 import type { PayloadReads } from './payload-reads.ts'
 
-export interface RecordedReadsDeps extends Pick<AuditReads, 'runs' | 'runMoment'> {
+export interface RecordedReadsDeps extends Pick<AuditReads, 'runs' | 'approvals' | 'runMoment'> {
   readonly log: Pick<AccessLog, 'record'>
   readonly payloads: Pick<PayloadReads, 'note'>
 }
 
 export function recordedReads(
   reads: UnrecordedReads,
-  { log, payloads, runs, runMoment }: RecordedReadsDeps,
+  { log, payloads, runs, approvals, runMoment }: RecordedReadsDeps,
 ): AuditReads {
   return {
     runs,
+    approvals,
     runMoment,
     asOf: (caller) => reads.asOf(caller),
     matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),

@@ -6,14 +6,14 @@ import { runStream } from '../../../schemas/names.ts'
 import { isExpired } from '../../domain/approval-gate.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/memory-budget.ts'
-import type { ApprovalPlace, Caller, Found, Ledger, PendingApprovals, UnreadableRun } from '../ledger.ts'
+import type { ApprovalPlace, Caller, Found, Ledger, PendingApprovals } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import { clockAt, type RunAt, type RunPage } from '../run-at.ts'
 import type { Queries } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { Render } from './run-as-it-was.ts'
 import type { RunList } from './run-list.ts'
-import { unreadableMember, unreadableRun } from './unreadable.ts'
+import { type UnreadableRun, unreadableMember, unreadableRun } from './unreadable.ts'
 
 /** A page ends with the item that reaches this: arguments may be half a megabyte each. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
@@ -27,6 +27,15 @@ interface PageOf extends RunPage {
   readonly maxBytes: number
   readonly pendingOnly: boolean
 }
+
+/** An approval as it is shown, but for its arguments; `revision` is that of its request. */
+interface Listed {
+  readonly shown: JsonObject
+  readonly revision: number
+}
+
+/** What could be decided of a run at a moment, by the revision of its request; each is completed by its arguments when it is read. */
+export type PendingThen = ReadonlyMap<number, () => Promise<JsonObject>>
 
 interface Page {
   readonly items: readonly JsonObject[]
@@ -108,6 +117,21 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     }
   }
 
+  /** What somebody could still decide of a run at a moment of its past. */
+  async pendingThen(caller: Caller, runId: string, at: RunAt): Promise<Found<PendingThen>> {
+    const pending: Listed[] = []
+    const render: Render = (state) => {
+      const all = Object.values(state.approvals)
+      const listed = all.map((approval) => ({ shown: this.#shown(state, approval, at), revision: approval.revision }))
+      pending.push(...listed.filter(({ shown }) => shown.status === 'pending'))
+      return {}
+    }
+    const found = await this.#deps.queries.read(caller, runId, render, at)
+    if (!found.ok) return found
+    const items = pending.map((each) => [each.revision, () => this.#withArguments(caller, runId, each)] as const)
+    return { ...found, value: new Map(items) }
+  }
+
   /** From the place on; the run of the place itself first, where it is not done with. */
   async #waitingRuns(
     caller: Caller,
@@ -165,11 +189,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     }
   }
 
-  async #withArguments(
-    caller: Caller,
-    runId: string,
-    { shown, revision }: { readonly shown: JsonObject; readonly revision: number },
-  ): Promise<JsonObject> {
+  async #withArguments(caller: Caller, runId: string, { shown, revision }: Listed): Promise<JsonObject> {
     const event = await this.#deps.reader.eventAt(runStream(caller.tenant, runId), revision)
     if (event?.type !== 'ApprovalRequested') return shown
     const { args, argsRef } = event.data

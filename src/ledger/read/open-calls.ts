@@ -3,11 +3,11 @@ import type { RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { openCalls } from '../../domain/lease.ts'
-import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace, UnreadableRun } from '../ledger.ts'
+import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace } from '../ledger.ts'
 import type { Queries, ShownCall } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { RunList } from './run-list.ts'
-import { unreadableMember, unreadableRun } from './unreadable.ts'
+import { type UnreadableRun, unreadableMember, unreadableRun } from './unreadable.ts'
 
 export interface OpenCallsDeps {
   readonly list: RunList
