@@ -22,29 +22,25 @@ const IS_USUAL = `typeof(header) = 'text' AND typeof(data) = 'text' AND typeof(s
   AND (request IS NULL OR (typeof(request) = 'text' AND octet_length(request) <= ${REQUEST_MAX_BYTES}))`
 
 /** Of each row: how far behind the start of the block, stream, revision, and lengths in bytes of body, header and request (-1: none). */
-const NUMBERS = `(position - ?) || ',' || stream_id || ',' || revision || ',' || octet_length(data) || ',' || octet_length(header)
-  || ',' || ifnull(octet_length(request), -1) || ','`
-const NUMBERS_A_ROW = 6
+const NUMBERS = `format('%d,%d,%d,%d,%d,%d,', position - ?, stream_id, revision, octet_length(data), octet_length(header),
+  ifnull(octet_length(request), -1))`
 
-/** The zero behind the body ends it for whoever scans it, and is the prefix of the header's digest (RFC 6962). */
-const BYTES = `salt || data || x'00' || header || ifnull(request, '')`
-
-const BLOCK = `SELECT group_concat(numbers, ''), CAST(group_concat(bytes, '') AS BLOB) FROM (
-  SELECT CASE WHEN usual THEN ${NUMBERS} END AS numbers, CASE WHEN usual THEN ${BYTES} END AS bytes FROM (
-    SELECT *, ${IS_USUAL} AS usual FROM events NOT INDEXED WHERE position > ? AND position <= ? ORDER BY position))`
-
-type Block = readonly [numbers: string | null, bytes: Buffer | null]
+/**
+ * The zero behind the body ends it for whoever scans it, and is the prefix of the header's digest (RFC 6962). One call puts all of a row together:
+ * `||` would copy the body once for each piece.
+ */
+const BLOCK = `SELECT CAST(group_concat(CASE WHEN ${IS_USUAL} THEN concat(${NUMBERS}, salt, data, x'00', header, request) END, '') AS BLOB)
+  FROM (SELECT * FROM events NOT INDEXED WHERE position > ? AND position <= ? ORDER BY position)`
 
 /** Rows at all positions behind `after` up to `to`, in their order; undefined where one is missing or unusual. Throws the driver's error. */
 export type ReadBlock = (after: number, to: number) => readonly RangeRow[] | undefined
 
 /** `nameOf`: the name of the stream with this id. */
 export function blockReader(db: Database, nameOf: (streamId: number) => string | undefined): ReadBlock {
-  const statement = db.prepare<[bigint, bigint, bigint], Block>(BLOCK).raw()
+  const statement = db.prepare<[bigint, bigint, bigint], Buffer | null>(BLOCK).pluck()
   return (after, to) => {
-    const [numbers, bytes] = statement.get(BigInt(after), BigInt(after), BigInt(to)) ?? [null, null]
-    if (numbers === null || bytes === null) return undefined
-    const rows = rowsOf(numbersIn(numbers), bytes, { after, nameOf })
+    const block = statement.get(BigInt(after), BigInt(after), BigInt(to)) ?? null
+    const rows = block === null ? undefined : rowsOf(block, { after, nameOf })
     return rows?.length === to - after ? rows : undefined
   }
 }
@@ -54,33 +50,35 @@ interface BlockPlace {
   readonly nameOf: (streamId: number) => string | undefined
 }
 
-function rowsOf(numbers: readonly number[], block: Buffer, { after, nameOf }: BlockPlace): RangeRow[] | undefined {
+function rowsOf(block: Buffer, { after, nameOf }: BlockPlace): RangeRow[] | undefined {
   const rows: RangeRow[] = []
-  let start = 0
-  for (let at = 0; at < numbers.length; at += NUMBERS_A_ROW) {
+  const numbers = new NumberReader(block)
+  while (numbers.at < block.length) {
+    const [behind, streamId, revision] = [numbers.next(), numbers.next(), numbers.next()]
+    const [dataBytes, headerBytes, requestBytes] = [numbers.next(), numbers.next(), numbers.next()]
     // In a damaged tree rows may come in another order, or twice.
-    if (numbers[at] !== rows.length + 1) return undefined
-    const stream = nameOf(numbers[at + 1] ?? -1)
+    if (behind !== rows.length + 1) return undefined
+    const stream = nameOf(streamId)
     if (stream === undefined) return undefined
-    const data = start + SALT_BYTES
-    const dataEnd = data + (numbers[at + 3] ?? 0)
-    const headerEnd = dataEnd + 1 + (numbers[at + 4] ?? 0)
-    const requestBytes = numbers[at + 5] ?? -1
+    const data = numbers.at + SALT_BYTES
+    const dataEnd = data + dataBytes
+    const headerEnd = dataEnd + 1 + headerBytes
     const end = headerEnd + Math.max(requestBytes, 0)
+    if (end > block.length) return undefined
     // Nearly always so: names are ASCII. Other rows are read one by one.
     if (!isAscii(block.subarray(dataEnd, end))) return undefined
     const body = block.subarray(data, dataEnd)
     const isPlain = isAscii(body)
     if (!isPlain && !isUtf8(body)) return undefined
-    const position = after + rows.length + 1
+    const position = after + behind
     const header = block.toString('latin1', dataEnd + 1, headerEnd)
     const requestId = requestBytes < 0 ? undefined : block.toString('latin1', headerEnd, end)
-    const place = { position: String(position), stream, revision: numbers[at + 2] ?? -1, header, requestId }
+    const place = { position: String(position), stream, revision, header, requestId }
     const item = new BlockRecord(place, { block, data, dataEnd, headerEnd, isAscii: isPlain })
     rows.push({ item, position, size: item.size })
-    start = end
+    numbers.at = end
   }
-  return start === block.length ? rows : undefined
+  return rows
 }
 
 const COMMA = 0x2c
@@ -88,21 +86,28 @@ const MINUS = 0x2d
 const ZERO = 0x30
 const TEN = 10
 
-function numbersIn(text: string): readonly number[] {
-  const numbers: number[] = []
-  let number = 0
-  let sign = 1
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === MINUS) sign = -1
-    else if (code !== COMMA) number = number * TEN + code - ZERO
-    else {
-      numbers.push(sign * number)
-      number = 0
-      sign = 1
+/** Numbers as they are written in a block, each with a comma behind it. */
+class NumberReader {
+  at = 0
+  readonly #block: Buffer
+
+  constructor(block: Buffer) {
+    this.#block = block
+  }
+
+  next(): number {
+    const block = this.#block
+    const isNegative = block[this.at] === MINUS
+    let number = 0
+    for (let at = isNegative ? this.at + 1 : this.at; ; at += 1) {
+      const code = block[at] ?? COMMA
+      if (code === COMMA) {
+        this.at = at + 1
+        return isNegative ? -number : number
+      }
+      number = number * TEN + code - ZERO
     }
   }
-  return numbers
 }
 
 /** A record whose body is a text only once it is wanted as one. */
