@@ -52,8 +52,11 @@ const NAMED_MAX = 5
 export async function* notingTenants(pages: SourcePages, seen: Set<string>): AsyncGenerator<readonly SourceItem[]> {
   for await (const page of pages) {
     for (const item of page) {
-      const tenant = 'fault' in item || item.revision !== 0 ? undefined : logTenant(item.stream)
-      if (tenant !== undefined) seen.add(tenant)
+      if ('fault' in item) continue
+      for (const { stream, revision } of 'sound' in item ? item.links : [item]) {
+        const tenant = revision === 0 ? logTenant(stream) : undefined
+        if (tenant !== undefined) seen.add(tenant)
+      }
     }
     yield page
   }

@@ -10,7 +10,7 @@ import type { FromLooker, ToLooker, VerifyWorkerData } from '../verify/threads/p
 function serve(port: MessagePort, { path, ring, depth }: VerifyWorkerData): void {
   const scan = openRowScan({ path })
   const checks = new SoundChecks({ ring, runKeys: createRunKeys(ring), depth })
-  const answer = (message: FromLooker): void => port.postMessage(message)
+  const answer = (message: FromLooker): void => port.postMessage(message, columnsOf(message))
   port.on('message', (message: ToLooker) => {
     switch (message.kind) {
       case 'look':
@@ -22,6 +22,13 @@ function serve(port: MessagePort, { path, ring, depth }: VerifyWorkerData): void
         port.close()
     }
   })
+}
+
+/** Handed over without a copy. */
+function columnsOf(message: FromLooker): readonly ArrayBuffer[] {
+  if (message.kind !== 'looked' || message.answer === undefined) return []
+  const { places, digests, ids } = message.answer
+  return [places.buffer, digests.buffer, ids.buffer]
 }
 
 const port = parentPort

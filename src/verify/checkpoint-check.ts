@@ -8,9 +8,9 @@ import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { openNote } from '../merkle/signed-note.ts'
-import { digestBytes } from '../signing/digests.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
-import type { SourceFault, SourceItem, SourcePages } from './source-item.ts'
+import { DIGEST_BYTES } from './packed-text.ts'
+import type { SoundRows, SourceFault, SourceItem, SourcePages } from './source-item.ts'
 
 export type ReadCheckpoint =
   | { readonly ok: true; readonly checkpoint: Checkpoint; readonly tenant: string }
@@ -56,13 +56,31 @@ export async function* withCheckpoints(
   for await (const page of pages) {
     for (const item of page) {
       if ('fault' in item) continue
-      const tenant = logTenant(item.stream) ?? ''
-      const log = logs.get(tenant)
-      if (log !== undefined && isLeaf(item, tenant, streams)) log.take(item)
+      if ('sound' in item) takeRows(item, logs, streams)
+      else logOf(item, logs, streams)?.take(() => leafHash(item.header))
     }
     yield page
   }
   for (const log of logs.values()) yield log.faults()
+}
+
+function takeRows(rows: SoundRows, logs: ReadonlyMap<string, CheckedLog>, streams: Set<string>): void {
+  const { count, links, places, digests } = rows
+  const grown = links.map((link) => logOf(link, logs, streams))
+  if (grown.every((log) => log === undefined)) return
+  for (let at = 0; at < count; at += 1)
+    grown[places[at] ?? 0]?.take(() => digests.slice(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES))
+}
+
+/** The log in which an event is a leaf; undefined where no checkpoint of it is held. */
+function logOf(
+  event: { readonly stream: string; readonly revision: number },
+  logs: ReadonlyMap<string, CheckedLog>,
+  streams: Set<string>,
+): CheckedLog | undefined {
+  const tenant = logTenant(event.stream) ?? ''
+  const log = logs.get(tenant)
+  return log !== undefined && isLeaf(event, tenant, streams) ? log : undefined
 }
 
 /** One log, grown from its leaves and compared at the size of each checkpoint. */
@@ -76,9 +94,10 @@ class CheckedLog {
     this.#compare()
   }
 
-  take(item: Exclude<SourceItem, SourceFault>): void {
+  /** The next leaf, made where a checkpoint covers it. */
+  take(leaf: () => Uint8Array): void {
     if (this.#checkpoints.every(({ size }) => size <= this.#tree.size)) return
-    this.#tree.append('sound' in item ? digestBytes(item.digest) : leafHash(item.header))
+    this.#tree.append(leaf())
     this.#compare()
   }
 

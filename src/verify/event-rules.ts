@@ -10,6 +10,7 @@ import { readSuccession } from '../merkle/key-succession.ts'
 import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { type KeyOrder, ringIndex } from '../signing/key-ring.ts'
 import type { VerifyFaultCode } from './fault.ts'
+import type { SoundLink } from './source-item.ts'
 
 type EventFaults = readonly { readonly code: VerifyFaultCode; readonly message: string }[]
 
@@ -74,8 +75,8 @@ export class EventRules {
     return this.#announcedKids.has(kid)
   }
 
-  /** Whether the order of events has nothing against one that is sound by itself. */
-  admits({ stream, ringIndex: index }: { readonly stream: string; readonly ringIndex: number }): boolean {
+  /** Whether the order of events has nothing against those that are sound by themselves. */
+  admits({ stream, lastRingIndex: index }: Pick<SoundLink, 'stream' | 'lastRingIndex'>): boolean {
     return !this.#disclosed.has(stream) && (this.#announced === undefined || index <= this.#announced)
   }
 

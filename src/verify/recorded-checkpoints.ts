@@ -12,8 +12,9 @@ import { type NoteVerifier, noteVerifier } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { streamsRoot } from '../merkle/stream-tree.ts'
 import { StreamTreeBuilder } from '../merkle/stream-tree-builder.ts'
-import { digestText } from '../signing/digests.ts'
+import { digestBytes, digestText } from '../signing/digests.ts'
 import { isValueStream, logTenant } from '../signing/stream-tenant.ts'
+import type { SoundRows } from './source-item.ts'
 
 /** Leaves of all logs that may wait for the checkpoint that covers them: 32 bytes each. */
 const WAITING_MAX = 4 * 1024 * 1024
@@ -30,7 +31,6 @@ interface Leaf {
   readonly stream: string
   readonly revision: number
   readonly tenant: string
-  readonly digest: string
 }
 
 /** Whether an event of this type may say something of all events before it. */
@@ -70,18 +70,24 @@ export class RecordedCheckpoints {
     // Before it is a leaf itself: no checkpoint covers its own record.
     const wrong = isCheckpoint(type) && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
     if (wrong !== undefined) this.#drop(tenant)
-    else this.#grow(log, { stream, tenant, digest })
+    else this.#grow(log, { stream, tenant }, digestBytes(digest), 0)
     return wrong
   }
 
-  /** The next event, where it is known to be no checkpoint. */
-  pass(event: Leaf): void {
-    const log = this.#logAt(event)
-    if (log !== undefined) this.#grow(log, event)
+  /** The next events, none of which is a checkpoint. */
+  pass({ count, links, places, digests }: Pick<SoundRows, 'count' | 'links' | 'places' | 'digests'>): void {
+    const logs = links.map((link) => this.#logAt(link))
+    for (let at = 0; at < count; at += 1) {
+      const place = places[at] ?? 0
+      const [log, link] = [logs[place], links[place]]
+      // One that has outgrown its memory meanwhile takes no more.
+      if (log?.dropped !== false || link === undefined) continue
+      this.#grow(log, link, digests, at * HASH_BYTES)
+    }
   }
 
   /** Undefined where the event is no leaf of a log that is still compared. */
-  #logAt({ stream, revision, tenant }: Pick<Leaf, 'stream' | 'revision' | 'tenant'>): GrowingLog | undefined {
+  #logAt({ stream, revision, tenant }: Leaf): GrowingLog | undefined {
     if (isValueStream(stream)) return undefined
     if (revision === 0) this.#streams.add(stream)
     if (!this.#streams.has(stream)) return undefined
@@ -89,8 +95,9 @@ export class RecordedCheckpoints {
     return log.dropped ? undefined : log
   }
 
-  #grow(log: GrowingLog, { stream, tenant, digest }: Pick<Leaf, 'stream' | 'tenant' | 'digest'>): void {
-    if (this.#waiting < WAITING_MAX && log.streams < STREAMS_MAX) this.#waiting += log.add(stream, digest)
+  /** By the leaf that begins at `at`. */
+  #grow(log: GrowingLog, { stream, tenant }: Pick<Leaf, 'stream' | 'tenant'>, leaves: Uint8Array, at: number): void {
+    if (this.#waiting < WAITING_MAX && log.streams < STREAMS_MAX) this.#waiting += log.add(stream, leaves, at)
     else this.#overflow(tenant)
   }
 
@@ -181,13 +188,14 @@ class GrowingLog {
     return this.#heads.root()
   }
 
-  /** Returns how many leaves wait longer now. */
-  add(stream: string, digest: string): number {
+  /** Takes the 32 bytes at `from`. Returns how many leaves wait longer now. */
+  add(stream: string, leaves: Uint8Array, from: number): number {
     this.#streams.push(stream)
     const at = this.#waiting * HASH_BYTES
     if (at === this.#leaves.length)
       this.#leaves = Buffer.concat([this.#leaves], Math.max(FIRST_CAPACITY, 2 * this.#waiting) * HASH_BYTES)
-    this.#leaves.write(digest.slice(digest.indexOf(':') + 1), at, HASH_BYTES, 'hex')
+    // One by one: a view of each leaf would take longer to make.
+    for (let i = 0; i < HASH_BYTES; i += 1) this.#leaves[at + i] = leaves[from + i] ?? 0
     this.#waiting += 1
     return 1
   }

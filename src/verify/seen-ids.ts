@@ -3,6 +3,8 @@
  * the few that may repeat, a second reading decides.
  * An id is a UUID of 74 random bits, so its own digits serve as hashes.
  */
+import { hexNumber, ID_BYTES, idAt } from './packed-text.ts'
+
 const FILTER_BITS = 2 ** 27
 /** Bits for each id: of one million ids hardly any is looked at a second time, of ten million one in 300. */
 const PROBES = 5
@@ -11,6 +13,8 @@ const FEW_IDS = 4_096
 export interface SeenIds {
   /** Marks an id; true where it may have been marked before. */
   readonly mayRepeat: (id: string) => boolean
+  /** Marks so many ids whose texts stand side by side; those that may have been marked before. */
+  readonly repeatedIn: (ids: Uint8Array, count: number) => readonly string[]
 }
 
 /** The last twelve digits are random: two numbers of 24 bits. */
@@ -20,9 +24,7 @@ export function createSeenIds(filterBits: number = FILTER_BITS): SeenIds {
   // Most of what is verified is short: as long as it is, the ids themselves take less than the filter.
   const few = new Set<string>()
   let bits: Uint8Array | undefined
-  const mark = (into: Uint8Array, id: string): boolean => {
-    const first = Number.parseInt(id.slice(DIGITS.first, DIGITS.second), 16)
-    const second = Number.parseInt(id.slice(DIGITS.second, DIGITS.end), 16)
+  const mark = (into: Uint8Array, first: number, second: number): boolean => {
     const step = 2 * second + 1
     let bit = (first * 8 + (second & 7)) % filterBits
     let repeated = true
@@ -36,19 +38,36 @@ export function createSeenIds(filterBits: number = FILTER_BITS): SeenIds {
     }
     return repeated
   }
+  const markText = (into: Uint8Array, id: string): boolean => {
+    const first = Number.parseInt(id.slice(DIGITS.first, DIGITS.second), 16)
+    return mark(into, first, Number.parseInt(id.slice(DIGITS.second, DIGITS.end), 16))
+  }
+  const filled = (): Uint8Array => {
+    const made = new Uint8Array(filterBits / 8)
+    for (const each of few) markText(made, each)
+    few.clear()
+    return made
+  }
+  const mayRepeat = (id: string): boolean => {
+    if (bits === undefined && few.size < FEW_IDS) {
+      const repeated = few.has(id)
+      few.add(id)
+      return repeated
+    }
+    bits ??= filled()
+    return markText(bits, id)
+  }
+  const mayRepeatAt = (ids: Uint8Array, at: number): boolean => {
+    if (bits === undefined) return mayRepeat(idAt(ids, at))
+    const second = at + DIGITS.second
+    return mark(bits, hexNumber(ids, at + DIGITS.first, second), hexNumber(ids, second, at + DIGITS.end))
+  }
   return {
-    mayRepeat: (id) => {
-      if (bits === undefined && few.size < FEW_IDS) {
-        const repeated = few.has(id)
-        few.add(id)
-        return repeated
-      }
-      if (bits === undefined) {
-        bits = new Uint8Array(filterBits / 8)
-        for (const each of few) mark(bits, each)
-        few.clear()
-      }
-      return mark(bits, id)
+    mayRepeat,
+    repeatedIn: (ids, count) => {
+      const repeated: string[] = []
+      for (let at = 0; at < count * ID_BYTES; at += ID_BYTES) if (mayRepeatAt(ids, at)) repeated.push(idAt(ids, at))
+      return repeated
     },
   }
 }

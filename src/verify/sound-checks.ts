@@ -30,8 +30,8 @@ export class SoundChecks {
   }
 
   /** Undefined where anything at all is to be said of the record, or where it bears on others. */
-  look(record: PlacedRecord & { readonly position: string }): SoundFacts | undefined {
-    const { stream, revision, position } = record
+  look(record: PlacedRecord): SoundFacts | undefined {
+    const { stream, revision } = record
     if (stream === SYSTEM_STREAM || isValueStream(stream)) return undefined
     const read = readHeader(record.header)
     if (!read.ok) return undefined
@@ -48,6 +48,6 @@ export class SoundChecks {
     const { id, time, tenant, kid, prev } = header
     const behindClock = header.clock !== undefined
     const index = ringIndex(this.#options.ring, kid)
-    return { stream, revision, position, tenant, id, time, behindClock, ringIndex: index, prev, digest: checked.digest }
+    return { stream, revision, tenant, id, time, behindClock, ringIndex: index, prev, digest: checked.digest }
   }
 }

@@ -22,11 +22,10 @@ export interface PlacedRecord {
   readonly inPart?: boolean
 }
 
-/** Sealed for the place where it stands, of a known type, its body within the rules; what it continues is still to be judged. */
+/** Of one record: sealed for the place where it stands, of a known type, its body within the rules; what it continues is still to be judged. */
 export interface SoundFacts {
   readonly stream: string
   readonly revision: number
-  readonly position: string
   readonly tenant: string
   readonly id: string
   readonly time: string
@@ -37,16 +36,45 @@ export interface SoundFacts {
   readonly digest: string
 }
 
+/** Sound records of one stream, each of which continues the one before it: what they continue, and what the next one is held to. */
+export interface SoundLink {
+  readonly stream: string
+  readonly tenant: string
+  readonly events: number
+  /** Of them, those whose writer's clock was behind. */
+  readonly behindClock: number
+  /** Of the first. */
+  readonly revision: number
+  readonly prev: string | undefined
+  readonly time: string
+  readonly ringIndex: number
+  /** Of the last. Ring indexes never fall in between. */
+  readonly lastTime: string
+  readonly lastRingIndex: number
+  readonly digest: string
+}
+
+/** Records at positions without a gap that are sound, and follow one another within these. */
+export interface SoundRows {
+  readonly sound: true
+  /** Of the first. */
+  readonly position: number
+  readonly count: number
+  readonly links: readonly SoundLink[]
+  /** Of each record: place of its link. */
+  readonly places: Uint32Array
+  /** Of each record: 32 bytes. */
+  readonly digests: Uint8Array
+  /** Of each record: the 36 characters of its id. */
+  readonly ids: Uint8Array
+  /** Each as it lies there, where what was looked at does not suffice. */
+  readonly reread: () => Iterable<PlacedRecord | SourceFault>
+}
+
 /** What the source itself found wrong where a record should be. With a place, the record there counts as seen. */
 export interface SourceFault {
   readonly fault: VerifyFault
 }
 
-/** A record that was looked at before, and how to come by it where that does not suffice. */
-export interface SoundRecord extends SoundFacts {
-  readonly sound: true
-  readonly reread: () => PlacedRecord | SourceFault
-}
-
-export type SourceItem = PlacedRecord | SourceFault | SoundRecord
+export type SourceItem = PlacedRecord | SourceFault | SoundRows
 export type SourcePages = AsyncIterable<readonly SourceItem[]> | Iterable<readonly SourceItem[]>

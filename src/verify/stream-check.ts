@@ -8,7 +8,7 @@ import { type CheckKeys, checkRecord, type Expectation, type Fault, firstExpecta
 import { readHeader } from '../signing/header-reader.ts'
 import { ringIndex } from '../signing/key-ring.ts'
 import type { VerifyFaultCode } from './fault.ts'
-import type { PlacedRecord, SoundFacts } from './source-item.ts'
+import type { PlacedRecord, SoundFacts, SoundLink } from './source-item.ts'
 
 /** What a stream's records so far say about the next one: all that is remembered of it. */
 export interface StreamState {
@@ -93,18 +93,21 @@ export class StreamChecks {
     state.digestKnown = false
   }
 
-  /** A record that is sound by itself, where it continues its stream as it should; false, and nothing is changed, where it does not. */
-  goOn({ stream, revision, prev, time, ringIndex: index, digest }: SoundFacts): boolean {
+  /** Whether sound records continue their stream as they should. */
+  isNext({ stream, revision, prev, time, ringIndex: index }: SoundLink): boolean {
     const known = this.#streams.get(stream)
-    if (known === undefined ? revision !== 0 || prev !== undefined : !continues(known, { revision, prev, time, index }))
-      return false
-    const state = known ?? this.#state(stream)
-    state.next = revision + 1
+    if (known === undefined) return revision === 0 && prev === undefined
+    return continues(known, { revision, prev, time, ringIndex: index })
+  }
+
+  /** Takes records that are next. */
+  goOn({ stream, revision, events, digest, lastTime, lastRingIndex }: SoundLink): void {
+    const state = this.#state(stream)
+    state.next = revision + events
     state.digestKnown = true
     state.digest = digest
-    state.time = time
-    state.ringIndex = index
-    return true
+    state.time = lastTime
+    state.ringIndex = lastRingIndex
   }
 
   judge(record: PlacedRecord): Judged {
@@ -243,9 +246,10 @@ export class StreamChecks {
   }
 }
 
-function continues(
+/** Whether a record that is sound by itself is the next one of its stream. */
+export function continues(
   state: StreamState,
-  { revision, prev, time, index }: { revision: number; prev: string | undefined; time: string; index: number },
+  { revision, prev, time, ringIndex: index }: Pick<SoundFacts, 'revision' | 'prev' | 'time' | 'ringIndex'>,
 ): boolean {
   return (
     revision === state.next &&

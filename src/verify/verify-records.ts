@@ -11,7 +11,7 @@ import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
 import { idOf, placeOf } from './record-place.ts'
 import { RecordedCheckpoints } from './recorded-checkpoints.ts'
 import { createSeenIds } from './seen-ids.ts'
-import type { PlacedRecord, SoundRecord, SourceFault, SourceItem, SourcePages } from './source-item.ts'
+import type { PlacedRecord, SoundRows, SourceFault, SourceItem, SourcePages } from './source-item.ts'
 import { type Judged, StreamChecks } from './stream-check.ts'
 import { ValueChecks } from './value-checks.ts'
 
@@ -100,18 +100,23 @@ class Verification {
 
   take(item: SourceItem): void {
     if (!('sound' in item)) this.#take(item)
-    else if (!this.#pass(item)) this.#take(item.reread())
+    else if (!this.#pass(item)) for (const each of item.reread()) this.#take(each)
   }
 
-  /** What `#judge` comes to for a record that is sound and stands where it should; false where that is not so. */
-  #pass(record: SoundRecord): boolean {
-    if (!this.#rules.admits(record) || !this.#streams.goOn(record)) return false
-    this.events += 1
-    this.#checkPosition(record.position)
-    this.#sealed += 1
-    if (record.behindClock) this.#behindClock += 1
-    if (this.#options.wholeStore === true) this.#checkpoints.pass(record)
-    if (this.#seen.mayRepeat(record.id)) this.#mayRepeat.add(record.id)
+  /** What `#judge` comes to for records that are sound and stand where they should; false, and nothing is changed, where one of them does not. */
+  #pass(rows: SoundRows): boolean {
+    const { position, count, links, ids } = rows
+    if (position !== this.#lastPosition + 1) return false
+    if (!links.every((link) => this.#rules.admits(link) && this.#streams.isNext(link))) return false
+    for (const link of links) {
+      this.#streams.goOn(link)
+      this.#behindClock += link.behindClock
+    }
+    this.events += count
+    this.#sealed += count
+    this.#lastPosition += count
+    if (this.#options.wholeStore === true) this.#checkpoints.pass(rows)
+    for (const id of this.#seen.repeatedIn(ids, count)) this.#mayRepeat.add(id)
     return true
   }
 
@@ -144,7 +149,6 @@ class Verification {
     if (header === undefined) return
     if (header.clock !== undefined) this.#behindClock += 1
     if (!judged.sealed && this.#options.keys !== undefined) return
-
     for (const { code, message } of this.#rules.check(header, record.data)) {
       this.#report({ ...placeOf(record, judged), code, message })
     }

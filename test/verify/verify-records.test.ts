@@ -185,4 +185,19 @@ records('the filter of ids never misses a repeat, and seldom sees one that is no
   assert.ok(ids.every((id) => seen.mayRepeat(id)))
 })
 
+records('an id that was seen as a text is known among the bytes of many, and the other way round', () => {
+  const seen = createSeenIds(2 ** 22)
+  const ids = Array.from({ length: 10_000 }, () => v7())
+  const bytesOf = (some: readonly string[]) => Buffer.from(some.join(''), 'latin1')
+  const repeated: string[] = []
+  for (let at = 0; at < ids.length; at += 100) {
+    const some = ids.slice(at, at + 100)
+    if (at % 200 === 0) repeated.push(...seen.repeatedIn(bytesOf(some), some.length))
+    else repeated.push(...some.filter((id) => seen.mayRepeat(id)))
+  }
+  assert.ok(repeated.length < 20, String(repeated.length))
+  assert.equal(seen.repeatedIn(bytesOf(ids), ids.length), ids)
+  assert.ok(ids.every((id) => seen.mayRepeat(id)))
+})
+
 records.run()

@@ -7,10 +7,11 @@ import { PageCuts, type RowScan } from '../../store/sqlite/scanned-rows.ts'
 import type { SoundChecks } from '../sound-checks.ts'
 import type { SourceItem } from '../source-item.ts'
 import { lookAtRows } from './look-at-rows.ts'
-import { type LookedRows, NUMBERS, type RowRange } from './protocol.ts'
+import type { LookedRows, RowRange } from './protocol.ts'
+import { itemsOf } from './sound-columns.ts'
 import type { VerifyThreads } from './verify-threads.ts'
 
-/** Rows in one range: some 600 kB once they were looked at. */
+/** Rows in one range: some 150 kB once they were looked at. */
 export const RANGE_ROWS = 2_048
 /** Ranges under way for each thread: one is looked at, one waits, so that no thread does. */
 const AHEAD = 2
@@ -36,7 +37,7 @@ export async function* soundPages(scan: RowScan, looking: Looking): AsyncGenerat
     if (rows === undefined) break
     for (const id of rows.used) used.add(id)
     for (const size of rows.sizes) cuts.take(size)
-    yield itemsOf(rows, scan)
+    yield itemsOf(rows, (position) => scan.at(position))
   }
   yield* scan.rest(cuts, used)
 }
@@ -121,42 +122,5 @@ class Ranges {
     if (range === undefined) return undefined
     const rows = Promise.resolve(lookAtRows(this.#scan, this.#looking.checks, range))
     return { range, isElsewhere: false, rows, isHere: true }
-  }
-}
-
-function itemsOf(rows: LookedRows, scan: Pick<RowScan, 'at'>): SourceItem[] {
-  const items: SourceItem[] = []
-  const others = new Map(rows.others.map(({ at, item }) => [at, item]))
-  for (let at = 0, sound = 0; at < rows.sizes.length; at += 1) {
-    const other = others.get(at)
-    if (other !== undefined) {
-      items.push(other)
-      continue
-    }
-    items.push(soundRecord(rows, sound, scan))
-    sound += 1
-  }
-  return items
-}
-
-function soundRecord(rows: LookedRows, at: number, scan: Pick<RowScan, 'at'>): SourceItem {
-  const { numbers, streams, tenants, ids, times, prevs, digests } = rows
-  const first = at * NUMBERS
-  const position = String(numbers[first])
-  const place = numbers[first + 1] ?? -1
-  const prev = prevs[at]
-  return {
-    sound: true,
-    stream: streams[place] ?? '',
-    tenant: tenants[place] ?? '',
-    revision: numbers[first + 2] ?? -1,
-    ringIndex: numbers[first + 3] ?? -1,
-    behindClock: numbers[first + 4] === 1,
-    position,
-    id: ids[at] ?? '',
-    time: times[at] ?? '',
-    prev: prev === '' ? undefined : prev,
-    digest: digests[at] ?? '',
-    reread: () => scan.at(position),
   }
 }
