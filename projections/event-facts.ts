@@ -32,17 +32,23 @@ export interface CallFacts {
 export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {}): EventFacts {
   const { type, time, actor, kid } = header
   const declared = declarationOf(type)
-  const stated = saidBy(declared?.facts ?? BODY_FACTS, data)
-  const verdict = declared && sayingOf(declared, data).verdict
-  return {
-    ...{ type, time, actor, kid },
+  const facts: { -readonly [F in keyof EventFacts]: EventFacts[F] } = {
+    type,
+    time,
+    actor,
+    kid,
     principal: header.principal ?? actor,
-    ...(call.agent !== undefined && { agent: call.agent }),
-    ...(call.tool !== undefined && { tool: call.tool }),
-    ...stated,
-    ...(verdict && { verdict }),
     rules: rulesOf(declared, data),
   }
+  if (call.agent !== undefined) facts.agent = call.agent
+  if (call.tool !== undefined) facts.tool = call.tool
+  for (const name of declared?.facts ?? BODY_FACTS) {
+    const found = factIn(name, data)
+    if (found !== undefined) facts[name] = found
+  }
+  const verdict = declared && sayingOf(declared, data).verdict
+  if (verdict) facts.verdict = verdict
+  return facts
 }
 
 /** What an event says of what it records. */
@@ -76,15 +82,6 @@ function fits(
   if (compare === '<') return found < expected
   if (compare === 'part') return [found].flat().some((text) => hasPart(text, String(expected)))
   return compare === 'in' ? expected.includes(String(found)) : found.includes(String(expected))
-}
-
-function saidBy(names: readonly BodyFact[], data: JsonObject): { readonly [F in BodyFact]?: string } {
-  const facts: { [F in BodyFact]?: string } = {}
-  for (const name of names) {
-    const found = factIn(name, data)
-    if (found !== undefined) facts[name] = found
-  }
-  return facts
 }
 
 /** Of a type that this build does not know, the findings. */

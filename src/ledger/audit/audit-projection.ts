@@ -4,10 +4,9 @@
  * as they have no leaves in the log (LOG-2).
  */
 import { type ChargeState, foldCharges, isCharging, noCharges } from '../../../projections/charges.ts'
-import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
+import { callOf, eventFacts } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { indexedText } from '../../../projections/search-text.ts'
-import type { AuditColumn, AuditRow } from '../../../schemas/audit-fields.ts'
 import { isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -23,6 +22,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import { isOfItsType, saidBy } from '../read/parse-record.ts'
 import { isStillStored, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
 import { isOfRows, ViewBehindError } from '../read/view-behind.ts'
+import { rowOf } from './audit-row.ts'
 import { building, type IndexProgress, percentOf } from './index-building.ts'
 import { type Claim, noChanges, type PageChanges } from './page-changes.ts'
 
@@ -47,9 +47,6 @@ export interface ProjectionDeps {
   /** The thread serves nobody who would wait while a large part of the index is written at once. Default: it does. */
   readonly isAlone?: boolean
 }
-
-/** Columns that no fact of the event fills: all of them, so that a new one is not forgotten. */
-type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
 
 export class AuditProjection {
   readonly #deps: ProjectionDeps
@@ -204,13 +201,11 @@ export class AuditProjection {
       changes.claims.set(`${facts.call} ${stream}`, { ...(agent && { agent }), ...(tool && { tool }) })
     }
     const { position } = record
-    const clocked = header.clock !== undefined
-    const place = { tenant, leaf, stream, revision, position, id: header.id, clocked }
-    const run = name.runId === undefined ? {} : { run: name.runId }
-    const { type } = header
+    const { type, id, clock } = header
+    const place = { tenant, leaf, stream, revision, position, id, clocked: clock !== undefined, run: name.runId }
     const isRun = isRunEventType(type)
     changes.entries.push({
-      row: { ...(place satisfies Omit<Place, 'run'>), ...facts, ...run },
+      row: rowOf(place, facts),
       charges: isRun && isCharging(type) ? this.#charges({ header, data, stream }, changes) : [],
       text: isRun && type !== 'SnapshotTaken' ? indexedText(data) : '',
     })

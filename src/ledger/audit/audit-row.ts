@@ -1,0 +1,36 @@
+/** @module The row of one event, of where it stands and what it says. */
+import type { EventFacts } from '../../../projections/event-facts.ts'
+import type { AuditColumn, AuditRow } from '../../../schemas/audit-fields.ts'
+
+/** Columns that no fact of the event fills. */
+export type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
+
+/** All columns one by one, so that a new one is not forgotten: two objects spread into one take ten times as long. */
+export function rowOf(place: Place, facts: EventFacts): AuditRow {
+  const row: { readonly [F in AuditColumn]: AuditRow[F] | undefined } = {
+    tenant: place.tenant,
+    leaf: place.leaf,
+    stream: place.stream,
+    run: place.run,
+    revision: place.revision,
+    position: place.position,
+    id: place.id,
+    type: facts.type,
+    time: facts.time,
+    actor: facts.actor,
+    principal: facts.principal,
+    kid: facts.kid,
+    agent: facts.agent,
+    tool: facts.tool,
+    call: facts.call,
+    approval: facts.approval,
+    reservation: facts.reservation,
+    compensates: facts.compensates,
+    provider: facts.provider,
+    model: facts.model,
+    verdict: facts.verdict,
+    rules: facts.rules,
+    clocked: place.clocked,
+  }
+  return row as AuditRow
+}
