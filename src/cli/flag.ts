@@ -1,5 +1,6 @@
 /** @module The flags that several commands share, each described once, and what a shell offers as their values. */
 import { type Argument, Option } from 'commander'
+import { ANNOUNCED } from '../../schemas/events.ts'
 import { SETTINGS, type SettingName } from '../settings/settings.ts'
 
 const offered = new WeakMap<Option | Argument, readonly string[]>()
@@ -72,6 +73,7 @@ const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   'log-level': ['silent', 'error', 'warn', 'info', 'debug'],
   policy: ['default', 'relay'],
   'request-log': ['true', 'false'],
+  'webhook-events': ANNOUNCED,
   'payload-scope': ['implied', 'required'],
   'strict-access': ['true', 'false'],
   'open-metrics': ['true', 'false'],

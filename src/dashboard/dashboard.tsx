@@ -1,10 +1,10 @@
 /** @module The dashboard: every page behind one guard, the sign-in before it, and its own assets. */
 import { randomBytes } from 'node:crypto'
 import { Hono } from 'hono'
-import { problemPage, seeOther } from './answer.tsx'
+import { seeOther } from './answer.tsx'
 import { assetHandler } from './assets.ts'
 import type { DashboardDeps, DashboardEnv } from './deps.ts'
-import { guarded } from './guard.tsx'
+import { guarded, noSuchPage } from './guard.tsx'
 import type { OpenPage, PageRoute } from './page.ts'
 import { approvalPage, approvalQueue, decideApproval } from './pages/approvals-page.tsx'
 import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
@@ -61,8 +61,7 @@ export function createDashboard(deps: DashboardDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>()
   for (const page of [...openPages({ ...guard, secret: randomBytes(32) }), ...PAGES])
     app.on(page.method.toUpperCase(), page.path, page.access === 'open' ? page.handle : guarded(page, guard))
-  const detail = 'There is no page at this address, or not for this kind of request.'
-  app.all('*', (c) => problemPage({ c, deps }, { status: 404, title: 'No such page', detail }))
+  app.all('*', noSuchPage(guard))
   return app
 }
 

@@ -65,6 +65,26 @@ export async function signedIn(
   return undefined
 }
 
+/** At an address that no page has: who is signed in keeps the navigation. It never throws. */
+export function noSuchPage({ deps, sessions }: Guard): (c: DashboardContext) => Promise<Response> {
+  return async (c) => {
+    try {
+      const known = await signedIn(c, deps, sessions)
+      if (known === undefined) return await problemPage({ c, deps }, NO_PAGE)
+      const leadsOn = mayOpen(READ_OWN_RUNS, known.caller)
+      return await problemPage(frameOf({ c, deps, ...known }), { ...NO_PAGE, leadsOn })
+    } catch (error) {
+      return failed({ c, deps }, error)
+    }
+  }
+}
+
+const NO_PAGE: ProblemProps = {
+  status: 404,
+  title: 'No such page',
+  detail: 'There is no page at this address, or not for this kind of request.',
+}
+
 /** A link in a mail comes without the cookie, which is for this site alone: one step on a page of ours brings it along. */
 function askToSignIn(c: DashboardContext, deps: DashboardDeps): Promise<Response> | Response {
   const here = hereOf(c)
@@ -85,11 +105,15 @@ interface Serving extends Known {
   readonly deps: DashboardDeps
 }
 
-async function served(route: PageRoute, serving: Serving): Promise<Response> {
-  const { c, deps, session, caller } = serving
+function frameOf({ c, deps, session, caller }: Serving): Frame {
   const here = c.req.method === 'GET' ? hereOf(c) : ''
   const broken = deps.ledger.integrity.broken(caller)
-  const frame = { c, deps, signedIn: { caller, csrf: session.csrf, here, broken } }
+  return { c, deps, signedIn: { caller, csrf: session.csrf, here, broken } }
+}
+
+async function served(route: PageRoute, serving: Serving): Promise<Response> {
+  const { c, deps, session, caller } = serving
+  const frame = frameOf(serving)
   const form = c.req.method === 'POST' ? await readForm(c) : new Map<string, string>()
   if (c.req.method === 'POST' && !(isOwnSite(c) && sameSecret(form?.get('csrf'), session.csrf))) {
     return problemPage(frame, FORGED)

@@ -199,8 +199,8 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'store-full': text('The store is full', 'Nothing was written. Make room; no restart is needed.'),
   'store-unavailable': text(
-    'The store takes no appends now',
-    'Ask again after `Retry-After`; send an idempotency key, so that nothing is recorded twice.',
+    'The store is not available',
+    'Ask again after `Retry-After`; send a write with an idempotency key, so that nothing is recorded twice.',
   ),
   'agent-mismatch': text('The token is bound to another agent', 'Send the agent that the token names.'),
   'run-mismatch': text('The token is bound to one run', 'Ask for that run, or use a token without the bond.'),

@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ANNOUNCED } from '../../schemas/events.ts'
 import { CliCommand } from '../../src/cli/cli-command.ts'
+import { offeredValues } from '../../src/cli/flag.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -78,6 +80,13 @@ test('--help behind every command, and help before it, print the same help and e
     assert.is(behind.stdout, before.stdout, command.path)
     assert.match(behind.stdout, /^Usage: countersign /, command.path)
   }
+})
+
+test('a setting that takes names out of a list offers them to the shell', () => {
+  const serve = COMMANDS.find(({ path }) => path === 'serve')
+  const option = serve?.options.find(({ long }) => long === '--webhook-events')
+  assert.ok(option !== undefined)
+  assert.equal(offeredValues(option), ANNOUNCED)
 })
 
 test('every exit code that a command can end with is explained in the general help', async () => {

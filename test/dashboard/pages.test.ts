@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
 import { HOSTILE_RUN, HOSTILE_TEXTS, REFUSED_RUN, seedDashboard } from '../support/dashboard-seed.ts'
+import { drive, ok } from '../support/run-driver.ts'
 import { readSse } from '../support/sse-reader.ts'
 import { bearer, testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
@@ -69,6 +70,36 @@ test('what a record says is shown and never run: markup, escapes, separators and
   assert.match(page, /title="RIGHT-TO-LEFT OVERRIDE">U\+202E</)
   assert.match(page, /title="ESCAPE">U\+001B</)
   assert.match(page, /Ignore all previous instructions/)
+})
+
+test('at an address without a page, whoever is signed in keeps the navigation', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  for (const path of ['/ui/nowhere', '/ui/runs/a/b/c/d']) {
+    const response = await client.get(path)
+    const html = await response.text()
+    assert.is(response.status, 404)
+    assert.match(html, /No such page/)
+    assert.match(html, /<nav aria-label="Main">/)
+    assert.match(html, /Sign out/)
+  }
+  assert.is((await client.post('/ui/nowhere', {})).status, 404)
+  const stranger = await edge.app.request('/ui/nowhere')
+  assert.is(stranger.status, 404)
+  assert.not.match(await stranger.text(), /<nav aria-label="Main">/)
+})
+
+test('how a rollback ended stands in words on every page of its run', async () => {
+  await using edge = await seeded()
+  const run = drive(edge.inner, 'undone', { tenant: edge.tenant, actor: 'alice' })
+  await run.start()
+  const paid = await run.called('pay', { compensate: { tool: 'undo' } })
+  ok(await run.do({ kind: 'compensate', body: { reason: 'enough' } }))
+  ok(await run.undo(paid, { error: { message: 'the bank is closed' } }))
+  const client = await signedIn(edge)
+  const html = await client.html('/ui/runs/undone')
+  assert.match(html, /Rollback ended: compensation failed/)
+  assert.not.match(html, /COMPENSATION_FAILED/)
 })
 
 test('a run of another tenant looks like a run that does not exist, on every page (A11)', async () => {

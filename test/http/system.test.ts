@@ -263,6 +263,9 @@ test('a store that cannot be read now is 503 with Retry-After', async () => {
     [response.status, response.headers.get('retry-after'), (await bodyOf(response)).code],
     [503, '3', 'store-unavailable'],
   )
+  // One title for reads and writes (RFC 9457: a type has one): it must not say of a read that it is a write.
+  const { title } = (await (await edge.get('/v1/events')).json()) as { title: string }
+  assert.is(title, 'The store is not available')
 })
 
 test('no secret is in any answer, header, log or metric (A37)', async () => {

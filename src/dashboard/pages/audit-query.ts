@@ -6,7 +6,7 @@ import { Refused, type View } from '../page.ts'
 export function auditOf({ deps }: Pick<View, 'deps'>): AuditReads {
   const { audit } = deps.ledger
   if (audit !== undefined) return audit
-  throw new Refused({ code: 'store-unavailable', detail: 'This ledger keeps no index for auditors.' })
+  throw new Refused({ code: 'not-found', detail: 'This ledger keeps no index for auditors.' })
 }
 
 /** Each answer is on record before it is sent. */

@@ -1,10 +1,10 @@
 /** @module The form of the run list's filters: a plain GET, so that a filtered list has an address. */
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { PeriodFields } from '../parts/period-fields.tsx'
-import { VERDICT_MARKS } from '../parts/status-badge.tsx'
 import { TextField } from '../parts/text-field.tsx'
 import { RUNS } from '../paths.ts'
 import type { Row } from '../run-row.ts'
+import { VERDICT_MARKS } from '../verdict-marks.ts'
 import { visibleText } from '../visible.ts'
 import type { RunQuery } from './run-filters.ts'
 

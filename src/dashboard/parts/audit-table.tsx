@@ -4,9 +4,10 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { ROLLBACK_VERDICTS } from '../../../schemas/run-status.ts'
 import { count } from '../format.ts'
 import { eventPath, refusalPath, runPath } from '../paths.ts'
+import { VERDICT_MARKS } from '../verdict-marks.ts'
 import { clipped } from '../visible.ts'
 import { Badge, Data, Time } from './data.tsx'
-import { StatusBadge, VERDICT_MARKS } from './status-badge.tsx'
+import { StatusBadge } from './status-badge.tsx'
 
 const TITLES: Readonly<Record<string, string>> = {
   rejections: 'Refused handoffs',

@@ -4,6 +4,7 @@ import { eventPath, type RunPlace } from '../paths.ts'
 import { barLabel } from '../picture/labels.ts'
 import type { RefusedHandoff } from '../refused-handoff.ts'
 import type { Span } from '../story/story-parts.ts'
+import { verdictWords } from '../verdict-marks.ts'
 import { Badge, Data } from './data.tsx'
 
 export function Undone({ found }: { readonly found: RefusedHandoff }) {
@@ -37,7 +38,7 @@ export function Undone({ found }: { readonly found: RefusedHandoff }) {
           ) : (
             <p>
               {plural(undoing.length, 'compensation')} ran
-              {run.compensation !== undefined && `, and the run ended ${run.compensation}`}.
+              {run.compensation !== undefined && `, and the rollback ended: ${verdictWords(run.compensation)}`}.
             </p>
           )}
           <CallList run={run} calls={undoing} />

@@ -2,6 +2,7 @@
 import { declarationOf } from '../../../schemas/events.ts'
 import { duration, money, plural } from '../format.ts'
 import type { Mark, Span } from '../story/story-parts.ts'
+import { verdictWords } from '../verdict-marks.ts'
 import { clipped, visibleText } from '../visible.ts'
 
 const TEXT_CHARS = 160
@@ -31,7 +32,7 @@ function sentence(mark: Mark, currency: string | undefined): string {
     case 'undo':
       return `Rollback started${text}`
     case 'undone':
-      return `Rollback ended${text}`
+      return `Rollback ended: ${verdictWords(mark.text ?? '')}`
     case 'fork':
       return `Fork opened by ${who}${text}`
     case 'offer':

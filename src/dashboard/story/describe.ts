@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { count, money, plural } from '../format.ts'
 import { words } from '../picture/labels.ts'
+import { verdictWords } from '../verdict-marks.ts'
 import { clipped } from '../visible.ts'
 import type { Span } from './story-parts.ts'
 
@@ -62,7 +63,7 @@ const TEXTS = {
   RunStarted: ({ data }) => `Run ${data.name} started`,
   ChildRunStarted: ({ data }) => `Run ${data.run} started within this one`,
   RunFailed: ({ data }) => `Run failed: ${clipped(data.error.message, TEXT_CHARS)}`,
-  RunCompensated: ({ data }) => `Rollback ended: ${data.status}`,
+  RunCompensated: ({ data }) => `Rollback ended: ${verdictWords(data.status)}`,
   ManifestRegistered: ({ data }) => `Manifest of ${data.agent} registered`,
   RequestRefused: ({ data }) => `Request refused: ${data.code}`,
   EnvelopeAccepted: ({ data: { agent, step, supersedes = [] } }) => {
