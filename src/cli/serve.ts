@@ -1,5 +1,6 @@
 /** @module `countersign serve`: the ledger behind HTTP until a signal ends it. */
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Service, startService } from '../compose/compose-service.ts'
 import type { Settings } from '../settings/config.ts'
@@ -27,7 +28,12 @@ export async function serve(args: Arguments): Promise<number> {
   // From here on, so that a signal during the start, or right after the word that we listen, ends in order too.
   const signalled = nextSignal()
   const version = packageVersion()
-  const service = await startService({ settings, log, version })
+  const service = await startedInTime(startService({ settings, log, version }), signalled, CLOSE_MAX_MS)
+  if (service === undefined) {
+    // What follows the store is made by whole steps, and goes on at the next start.
+    log.info({}, 'ended before it listened')
+    process.exit(EXIT.ok)
+  }
   log.info({ url: service.url, data: resolve(settings.data), version }, 'listening')
   if (onTerminal) greet(settings, service.url, version)
 
@@ -75,6 +81,16 @@ function nextSignal(): Promise<(typeof SIGNALS)[number]> {
     }
     for (const signal of SIGNALS) process.on(signal, take)
   })
+}
+
+/** What starts, where it starts before a signal came and so long after it; undefined: a start that reads a whole store was told to end. */
+export async function startedInTime<T>(
+  starting: Promise<T>,
+  signalled: Promise<unknown>,
+  limitMs: number,
+): Promise<T | undefined> {
+  const limit = signalled.then(() => sleep(limitMs, undefined, { ref: false }))
+  return Promise.race([starting, limit])
 }
 
 async function closeInTime(service: Service): Promise<void> {

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, renameSync, rmSync, statSync, writeFileSync } fr
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { firstSteps } from '../../src/cli/first-steps.ts'
+import { startedInTime } from '../../src/cli/serve.ts'
 import { BIN, countersign } from '../support/command-line.ts'
 import { foundLedger, runInProcess } from '../support/in-process-command.ts'
 import { startServer } from '../support/server-process.ts'
@@ -34,6 +35,16 @@ serve('the first start makes keys that only their owner may read, and a later on
   const second = await startServer({ data: folder.file('.countersign') })
   assert.is((await second.stop('SIGINT')).code, 0)
   assert.is(statSync(keyFile).ino, made.ino)
+})
+
+serve('a signal ends a start that reads a whole store, and waits for one that is nearly over', async () => {
+  const never = new Promise<never>(() => {})
+  assert.is(await startedInTime(never, Promise.resolve(), 0), undefined)
+  const soon = new Promise((begun) => setImmediate(begun, 'begun'))
+  assert.is(await startedInTime(soon, Promise.resolve(), 60_000), 'begun')
+  assert.is(await startedInTime(Promise.resolve('begun'), never, 0), 'begun')
+  const refused = await startedInTime(Promise.reject(new Error('no')), never, 0).catch(String)
+  assert.is(refused, 'Error: no')
 })
 
 serve('without a terminal stdout is a log of JSON lines and nothing else', () => {

@@ -9,6 +9,9 @@ import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
+/** Between two lines about how far a long start is. */
+const PROGRESS_MS = 5_000
+
 export interface Guard {
   readonly deps: LogDeps
   readonly projection: LogProjection
@@ -31,12 +34,30 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   if (!fresh && (await aStopIsOver(deps, projection))) restart('an event that did not verify does now')
 
   const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))
-  if (checkpoints.some((each) => !reaches(projection, each))) await projection.catchUp()
+  if (checkpoints.some((each) => !reaches(projection, each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each))) {
     restart('the log does not agree with the checkpoints')
-    await projection.catchUp()
+    await brought(guard)
   }
   for (const each of checkpoints) refuseLess(guard, each)
+}
+
+/** Up to where the store is. A whole store takes a while, in which nothing answers yet: the operator is told why, and how far it is. */
+async function brought({ deps: { logStore, log }, projection }: Guard): Promise<void> {
+  if (logStore.progress() === undefined)
+    log.info(
+      {},
+      'the logs are made anew from the whole store, and held against the last checkpoints, before anything is served',
+    )
+  const timer = setInterval(() => {
+    const { building } = projection
+    if (building !== undefined) log.info({ ...building }, 'the logs are still being made: nothing is served yet')
+  }, PROGRESS_MS).unref()
+  try {
+    await projection.catchUp()
+  } finally {
+    clearInterval(timer)
+  }
 }
 
 interface TenantCheckpoint extends Checkpoint {

@@ -111,6 +111,22 @@ test('hashes that were altered beside the store are never signed (LOG-7)', async
   folder[Symbol.dispose]()
 })
 
+test('a start that reads the whole store before anything is served says so; one that does not is silent', async () => {
+  using folder = tempFolder()
+  await using at = await testLogs({ folder: folder.path })
+  await at.fill('acme', 'one', 3)
+  await at.logs.publish()
+  await at.ledger[Symbol.asyncDispose]()
+  const told = ({ lines }: TestLogs) => lines.filter(({ message }) => message.includes('before anything is served'))
+  const same = { store: at.store, keys: at.keys, folder: folder.path }
+  await using again = await testLogs({ ...same, logStore: at.logStore })
+  assert.equal(told(again), [])
+  await again.ledger[Symbol.asyncDispose]()
+  await using anew = await testLogs({ ...same, logStore: openSqliteLogs({ path: ':memory:' }) })
+  assert.is(told(anew).length, 1)
+  assert.equal(anew.logs.state('acme'), again.logs.state('acme'))
+})
+
 interface Site extends Disposable {
   readonly folder: TempFolder
   readonly keys: LedgerKeys
