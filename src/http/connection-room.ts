@@ -2,6 +2,7 @@
  * @module Room for connections. Strangers, on whose connections no token was ever good, take up what is free and make room for whoever comes:
  * the one that has been there longest goes first. So however many of them idle, somebody with a token gets in at once (F32).
  */
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { isIPv6 } from 'node:net'
 
@@ -17,7 +18,16 @@ interface Guest {
   readonly address: string
   /** Requests that came and are not answered yet. */
   asking: number
+  /** Of them, those whose work ends when their reader leaves. */
+  leaving: number
 }
+
+/** Reads, streams and calls that are waited for (`Prefer`); a write counts whoever reads its answer. */
+function endsWithReader({ method, headers }: Asked): boolean {
+  return method === 'GET' || method === 'HEAD' || headers.prefer !== undefined
+}
+
+type Asked = Pick<IncomingMessage, 'method' | 'headers'>
 
 export class ConnectionRoom {
   readonly #limits: RoomLimits
@@ -43,23 +53,30 @@ export class ConnectionRoom {
       socket.destroy()
       return
     }
-    const guest: Guest = { socket, address: networkOf(socket.remoteAddress ?? ''), asking: 0 }
+    const guest: Guest = { socket, address: networkOf(socket.remoteAddress ?? ''), asking: 0, leaving: 0 }
     this.#guests.set(socket, guest)
     this.#strangers.add(guest)
     const neighbours = this.#strangersOf.get(guest.address) ?? new Set()
     this.#strangersOf.set(guest.address, neighbours.add(guest))
     socket.once('close', () => this.#left(guest))
+    // The end of what a client sends looks the same as its leaving: `nc -N` closes its sending side behind a request and reads on.
+    socket.once('end', () => {
+      if (guest.leaving > 0) socket.end()
+    })
     if (neighbours.size > this.#limits.maxStrangersPerAddress) this.#close(first(neighbours))
   }
 
   /** A request came on this connection. Call the result when it is answered. */
-  asks(socket: Socket): () => void {
+  asks(socket: Socket, asked: Asked): () => void {
     const guest = this.#guests.get(socket)
     if (guest === undefined) return () => undefined
+    const leaving = endsWithReader(asked) ? 1 : 0
     guest.asking += 1
+    guest.leaving += leaving
     this.#resting.delete(guest)
     return () => {
       guest.asking -= 1
+      guest.leaving -= leaving
       if (guest.asking === 0 && this.#guests.has(socket) && !this.#strangers.has(guest)) this.#resting.add(guest)
     }
   }

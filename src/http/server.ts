@@ -101,10 +101,13 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
     },
     (incoming, outgoing) => {
       unused.delete(incoming.socket)
-      outgoing.once('close', room.asks(incoming.socket))
+      outgoing.once('close', room.asks(incoming.socket, incoming))
       void listener(incoming, outgoing)
     },
   )
+  // No documented option: `node:http` looks at this member when a client closes its sending side. Without it the answer of a write would be lost;
+  // what ends with its reader is ended by the room.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (socket: Socket) => {
     room.enter(socket)
     unused.add(socket)
