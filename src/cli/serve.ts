@@ -1,6 +1,7 @@
 /** @module `countersign serve`: the ledger behind HTTP until a signal ends it. */
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
 import { type Service, startService } from '../compose/compose-service.ts'
 import type { Settings } from '../settings/config.ts'
@@ -26,7 +27,10 @@ export async function serve(args: Arguments): Promise<number> {
     process.exit(EXIT.failed)
   })
   // From here on, so that a signal during the start, or right after the word that we listen, ends in order too.
-  const signalled = nextSignal()
+  const signalled = nextSignal(
+    log,
+    [0, 1, 2].some((fd) => isatty(fd)),
+  )
   const version = packageVersion()
   const service = await startedInTime(startService({ settings, log, version }), signalled, CLOSE_MAX_MS)
   if (service === undefined) {
@@ -70,18 +74,31 @@ function greet(settings: Settings, url: string, version: string): void {
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** The first one. A second one ends the process at once, whatever it is doing. */
-function nextSignal(): Promise<(typeof SIGNALS)[number]> {
+/**
+ * The first that ends the server. A second one ends the process at once, whatever it is doing. SIGHUP ends a server whose terminal is gone;
+ * without a terminal it is how service managers ask for a reload, and the server goes on.
+ */
+function nextSignal(log: Logger, hasTerminal: boolean): Promise<NodeJS.Signals> {
   return new Promise((resolveSignal) => {
     let isTaken = false
-    const take = (signal: NodeJS.Signals): void => {
-      if (isTaken) process.exit(EXIT.failed)
-      isTaken = true
-      resolveSignal(signal as (typeof SIGNALS)[number])
+    for (const signal of SIGNALS) {
+      process.on(signal, () => {
+        if (isTaken) process.exit(EXIT.failed)
+        isTaken = true
+        resolveSignal(signal)
+      })
     }
-    for (const signal of SIGNALS) process.on(signal, take)
+    process.on('SIGHUP', (signal) => {
+      if (!hasTerminal) return log.info({ signal }, RELOADED)
+      // Whoever closes a terminal may send another signal, too: this one never cuts an end short.
+      isTaken = true
+      resolveSignal(signal)
+    })
   })
 }
+
+const RELOADED =
+  'nothing to reload: files of keys, policies, issuers and secrets are followed as they change, all other settings take a restart'
 
 /** What starts, where it starts before a signal came and so long after it; undefined: a start that reads a whole store was told to end. */
 export async function startedInTime<T>(

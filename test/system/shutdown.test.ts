@@ -66,6 +66,16 @@ test('SIGTERM under load: the end comes in five seconds with code 0, and every a
   assert.equal(lostOrDoubled(workload, await recordedMarks(after, workload.runs)), [])
 })
 
+test('SIGHUP without a terminal, as for a reload, ends nothing: the server says so and goes on (F282)', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'r', name: 'r' })
+  process.kill(server.pid, 'SIGHUP')
+  await eventually(() => (server.output.includes('nothing to reload') ? true : undefined), 'the word about the signal')
+  assert.is((await client.get('/v1/runs/r')).status, 200)
+  assert.equal(await within(server.stop('SIGTERM'), 'the end after SIGTERM'), { code: 0, signal: null })
+})
+
 test('requests in flight are answered: one that is still being sent, and one that waits for a call (F24)', async () => {
   await using server = await startServer()
   const client = await server.client()
