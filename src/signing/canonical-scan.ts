@@ -59,6 +59,21 @@ export function isCanonicalUtf8(bytes: Buffer, start: number, end: number, maxDe
   return valueEnd(bytes, start, maxDepth) === end
 }
 
+/**
+ * The same of an object; where its own members stand, three places each: that of the quote before its name, of the colon, and behind its value. Undefined
+ * where it is no object, or not canonical.
+ */
+export function canonicalMembers(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  maxDepth: number,
+): readonly number[] | undefined {
+  const places: number[] = []
+  const isObject = bytes[start] === OPEN_OBJECT && maxDepth > 0
+  return isObject && objectEnd(bytes, start + 1, maxDepth - 1, places) === end ? places : undefined
+}
+
 /** `room`: how many levels deeper it may nest. */
 function valueEnd(bytes: Buffer, at: number, room: number): number {
   const code = bytes[at] as number
@@ -84,8 +99,8 @@ function listEnd(bytes: Buffer, start: number, room: number): number {
   }
 }
 
-/** Keys that rise strictly are in order and none repeats. */
-function objectEnd(bytes: Buffer, start: number, room: number): number {
+/** Keys that rise strictly are in order and none repeats. `places`: takes where its members stand. */
+function objectEnd(bytes: Buffer, start: number, room: number, places?: number[]): number {
   if (bytes[start] === CLOSE_OBJECT) return start + 1
   // Where the key before stands, its quotes included.
   let before = NOT
@@ -96,6 +111,7 @@ function objectEnd(bytes: Buffer, start: number, room: number): number {
     if (before !== NOT && !rises(bytes, before, beforeEnd, key, keyEnd)) return NOT
     const at = valueEnd(bytes, keyEnd + 1, room)
     if (at === NOT) return NOT
+    if (places !== undefined) places.push(key, keyEnd, at)
     if (bytes[at] === CLOSE_OBJECT) return at + 1
     if (bytes[at] !== COMMA) return NOT
     before = key

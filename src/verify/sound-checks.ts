@@ -4,12 +4,13 @@
  */
 import { declarationOf } from '../../schemas/events.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
-import { type CheckDepth, checkRecord, firstExpectation } from '../signing/check.ts'
+import { type CheckDepth, checkRecord } from '../signing/check.ts'
 import { readHeader } from '../signing/header-reader.ts'
 import { type KeyRing, type RunKeys, ringIndex } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
 import { disclosesRun, EventRules } from './event-rules.ts'
 import { isCheckpoint } from './recorded-checkpoints.ts'
+import { isSoundBody } from './sound-body.ts'
 import type { PlacedRecord, SoundFacts } from './source-item.ts'
 import { namesValue } from './value-checks.ts'
 
@@ -26,7 +27,7 @@ export class SoundChecks {
   constructor(options: SoundChecksOptions) {
     this.#options = options
     // No order of keys: which of them the ledger has announced by then is known in order alone.
-    this.#rules = new EventRules({ ring: undefined, bodies: options.depth === 'full' })
+    this.#rules = new EventRules({ ring: undefined, bodies: false })
   }
 
   /** Undefined where anything at all is to be said of the record, or where it bears on others. */
@@ -40,14 +41,14 @@ export class SoundChecks {
     if (record.requestId !== header.request?.id) return undefined
     const large = declarationOf(header.type)?.large
     if (large !== undefined && namesValue(large, record.data)) return undefined
-    const expected = { ...firstExpectation(stream), revision, prevDigest: header.prev }
-    const checked = checkRecord(record, expected, this.#options, read)
-    // The text of a body may be made only once it is wanted.
-    const data = this.#options.depth === 'full' ? record.data : ''
-    if (!checked.ok || this.#rules.check(header, data).length > 0) return undefined
+    const expected = { stream, revision, prevDigest: header.prev, prevTime: undefined, minRingIndex: 0 }
+    const { ring, runKeys, depth } = this.#options
+    const checked = checkRecord(record, expected, { ring, runKeys, depth: 'fast' }, read)
+    if (!checked.ok || this.#rules.check(header, '').length > 0) return undefined
+    if (depth === 'full' && !isSoundBody(header.type, record)) return undefined
     const { id, time, tenant, kid, prev } = header
     const behindClock = header.clock !== undefined
-    const index = ringIndex(this.#options.ring, kid)
+    const index = ringIndex(ring, kid)
     return { stream, revision, tenant, id, time, behindClock, ringIndex: index, prev, digest: checked.digest }
   }
 }

@@ -65,11 +65,8 @@ function rowsOf(block: Buffer, { after, nameOf }: BlockPlace): RangeRow[] | unde
     const headerEnd = dataEnd + 1 + headerBytes
     const end = headerEnd + Math.max(requestBytes, 0)
     if (end > block.length) return undefined
-    // Nearly always so: names are ASCII. Other rows are read one by one.
-    if (!isAscii(block.subarray(dataEnd, end))) return undefined
-    const body = block.subarray(data, dataEnd)
-    const isPlain = isAscii(body)
-    if (!isPlain && !isUtf8(body)) return undefined
+    const isPlain = isAscii(block.subarray(data, end))
+    if (!isPlain && !isUsual(block, data, dataEnd, end)) return undefined
     const position = after + behind
     const header = block.toString('latin1', dataEnd + 1, headerEnd)
     const requestId = requestBytes < 0 ? undefined : block.toString('latin1', headerEnd, end)
@@ -79,6 +76,11 @@ function rowsOf(block: Buffer, { after, nameOf }: BlockPlace): RangeRow[] | unde
     numbers.at = end
   }
   return rows
+}
+
+/** Names are ASCII: a row with others is read alone, as is one whose body is not UTF-8. */
+function isUsual(block: Buffer, data: number, dataEnd: number, end: number): boolean {
+  return isAscii(block.subarray(dataEnd, end)) && isUtf8(block.subarray(data, dataEnd))
 }
 
 const COMMA = 0x2c
