@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
+import { NotOnRecordError } from '../ledger/identity/ledger-facts.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
@@ -10,6 +11,9 @@ import { problemResponse } from './answers.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { problem } from './problems.ts'
 import type { Edge } from './route.ts'
+
+const NOT_ON_RECORD =
+  'what leaves the ledger is put on record first, and the store takes no record now, as on a full disk: nothing was given out'
 
 /** Broken machinery: reported by an id that is in the log, with what happened. */
 export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
@@ -32,7 +36,8 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
   }
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error
-    return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)
+    const detail = error instanceof NotOnRecordError ? NOT_ON_RECORD : 'the store cannot be read now'
+    return problemResponse(problem('store-unavailable', detail, { retryAfterMs }), c.req.path)
   }
   if (error instanceof StreamDeletedError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)

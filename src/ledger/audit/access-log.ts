@@ -13,6 +13,7 @@ import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type EventStore, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
 import { wasWritten } from '../../store/was-written.ts'
 import { sealFact } from '../identity/append-fact.ts'
+import { NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
@@ -65,7 +66,7 @@ export class AccessLog implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the read is on record. Throws `StoreUnavailableError` where it cannot be put there now, `OverloadedError` where too many
+   * Resolves when the read is on record. Throws `NotOnRecordError` where it cannot be put there now, `OverloadedError` where too many
    * wait for it.
    */
   record(caller: Caller, read: AccessRead): Promise<void> {
@@ -157,7 +158,7 @@ export class AccessLog implements AsyncDisposable {
     // What stands there is looked up before the next append.
     writer.at = undefined
     const retryAfterMs = result.kind === 'unavailable' ? result.retryAfterMs : RETRY_MS
-    throw new StoreUnavailableError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)
+    throw new NotOnRecordError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)
   }
 }
 

@@ -6,6 +6,9 @@ import { wasWritten } from '../../store/was-written.ts'
 import { expectedNext } from '../read/verified-events.ts'
 import { type Fact, type FactDeps, sealFact } from './append-fact.ts'
 
+/** Who reads is put on record before the answer leaves: that record cannot be written, as on a full disk. What was asked for may well be readable. */
+export class NotOnRecordError extends StoreUnavailableError {}
+
 /** Checkpoints and other processes write the same stream. */
 const APPEND_AGAIN_MAX = 8
 const APPEND_AGAIN_MS = 5
@@ -20,7 +23,7 @@ export class LedgerFacts {
   }
 
   /**
-   * Resolves once it is durable. Throws `StoreUnavailableError` where the store does not take it: then it may or may not be there. `isThere` is asked about
+   * Resolves once it is durable. Throws `NotOnRecordError` where the store does not take it: then it may or may not be there. `isThere` is asked about
    * all that stands before the place it would take: of two processes that find the same, one records it.
    */
   async record(fact: Omit<Fact, 'at'>, isThere?: () => Promise<boolean>): Promise<void> {
@@ -46,7 +49,7 @@ export class LedgerFacts {
       if (result.kind === 'unknown' && (await wasWritten(store, append))) return
       if (result.kind !== 'conflict') throw unavailable(result)
     }
-    throw new StoreUnavailableError(`other writers hold ${ledgerStream(fact.tenant)}`, RETRY_AFTER_MS)
+    throw new NotOnRecordError(`other writers hold ${ledgerStream(fact.tenant)}`, RETRY_AFTER_MS)
   }
 
   /** What the last event of the stream says about the next one. */
@@ -65,7 +68,7 @@ export class LedgerFacts {
   }
 }
 
-function unavailable(result: Exclude<AppendResult, { kind: 'appended' | 'conflict' }>): StoreUnavailableError {
+function unavailable(result: Exclude<AppendResult, { kind: 'appended' | 'conflict' }>): NotOnRecordError {
   const detail = 'detail' in result ? result.detail : `the request id ${result.requestId} is known`
-  return new StoreUnavailableError(detail, 'retryAfterMs' in result ? result.retryAfterMs : RETRY_AFTER_MS)
+  return new NotOnRecordError(detail, 'retryAfterMs' in result ? result.retryAfterMs : RETRY_AFTER_MS)
 }

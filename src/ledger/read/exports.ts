@@ -12,7 +12,7 @@ import { digestText } from '../../signing/digests.ts'
 import { type DsseEnvelope, signDsse } from '../../signing/dsse.ts'
 import { type EventStore, type Position, StoreUnavailableError } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
-import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import { type LedgerFacts, NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
 import type { Caller, ExportFact, ExportPin, LedgerExports, PinnedEdge, PinnedTree, SealedPin } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
@@ -31,10 +31,11 @@ export interface ExportsDeps {
 const RETRY_AFTER_MS = 5_000
 
 /** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor recorded. */
-function asUnavailable(error: unknown): never {
+function asUnrecorded(error: unknown): never {
+  if (error instanceof StoreUnavailableError) throw new NotOnRecordError(error.message, error.retryAfterMs)
   const isFile = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
   if (!isFile) throw error
-  throw new StoreUnavailableError(`the log cannot be brought up to date (${error.message}): make room`, RETRY_AFTER_MS)
+  throw new NotOnRecordError(`the log cannot be brought up to date (${error.message}): make room`, RETRY_AFTER_MS)
 }
 
 /** What an answer is as of is no reason to refuse it. */
@@ -61,14 +62,14 @@ export class Exports implements LedgerExports {
   async pin({ tenant }: Caller, at?: Position): Promise<ExportPin> {
     const { store, logs } = this.#deps
     const until = at ?? (await store.end())
-    const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until).catch(asUnavailable)
+    const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until).catch(asUnrecorded)
     return { until, tree: tree === undefined ? null : pinned(tree) }
   }
 
   async lastEventId({ tenant }: Caller, until: Position | undefined): Promise<string | null> {
     const { logs } = this.#deps
     if (logs === undefined || until === undefined) return null
-    const tree = await logs.treeAt(tenant, until).catch(asUnavailable).catch(unlessUnavailable)
+    const tree = await logs.treeAt(tenant, until).catch(asUnrecorded).catch(unlessUnavailable)
     return tree?.eventId ?? null
   }
 
@@ -86,7 +87,7 @@ export class Exports implements LedgerExports {
 
   async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {
     const { logs } = this.#deps
-    await logs?.publish().catch(asUnavailable)
+    await logs?.publish().catch(asUnrecorded)
     const published = logs?.published(tenant)
     if (logs === undefined || published === undefined) return undefined
     const { note, position } = published
