@@ -48,6 +48,7 @@ export async function serve(args: Arguments): Promise<number> {
   log.info({ signal }, 'closing')
   await closeInTime(service)
   log.info({}, 'closed')
+  if (signal === 'SIGHUP') dieOf(signal)
   return EXIT.ok
 }
 
@@ -95,6 +96,12 @@ function nextSignal(log: Logger, hasTerminal: boolean): Promise<NodeJS.Signals> 
       resolveSignal(signal)
     })
   })
+}
+
+/** An ordinary exit would restore the terminal that is gone, at which node aborts. */
+function dieOf(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
 }
 
 const RELOADED =
