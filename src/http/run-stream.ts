@@ -3,6 +3,7 @@
  * it held when nothing of it runs any more.
  */
 import { ReaderLeftError } from '../resources/work-queue.ts'
+import { StoreUnavailableError } from '../store/event-store.ts'
 import { byteStream } from './byte-stream.ts'
 import type { EdgeContext } from './edge-context.ts'
 import type { WatchedToken } from './live-tokens.ts'
@@ -46,6 +47,12 @@ export function runStream(
     // What comes to an end by itself may do so while the server closes; what is left then is cut with its connection.
     if (endless) stopped.abort()
   }
+  /** What it read from is closed with the server: no fault, and one line that says so. */
+  const cutByEnd = (error: unknown): boolean => {
+    if (!draining.aborted || !(error instanceof StoreUnavailableError)) return false
+    log.info({ path }, 'a stream was cut at the end of this server: its reader has to ask again')
+    return true
+  }
   const unwatch = liveTokens.watch({ token, expiresAt }, expire)
   const stream = byteStream(chunks(stopped.signal), {
     stopped: () => stopped.abort(),
@@ -57,7 +64,8 @@ export function runStream(
       release()
     },
     failed: (error) => {
-      if (!(error instanceof ReaderLeftError)) log.error({ err: error, path }, 'a stream broke')
+      if (error instanceof ReaderLeftError || cutByEnd(error)) return
+      log.error({ err: error, path }, 'a stream broke')
     },
     sever: () => {
       outgoing?.destroy()
@@ -65,7 +73,7 @@ export function runStream(
     },
     failedLate: (error) => {
       const expected = error === stopped.signal.reason || error instanceof ReaderLeftError
-      if (!expected) log.warn({ err: error, path }, 'a stream that nobody reads ended badly')
+      if (!expected && !cutByEnd(error)) log.warn({ err: error, path }, 'a stream that nobody reads ended badly')
     },
   })
   draining.addEventListener('abort', drain)

@@ -88,7 +88,11 @@ export class Scrub implements Disposable {
       await this.slice()
       this.#failed = false
     } catch (error) {
-      if (!this.#failed) this.#deps.log.warn({ err: error }, 'the scrub could not read on: it tries again')
+      if (!this.#failed)
+        this.#deps.log.warn(
+          { err: error },
+          'the scrub could not read on: it tries again every ten seconds and goes on where it was; where that lasts, see to the store',
+        )
       this.#failed = true
     }
   }
