@@ -42,7 +42,7 @@ export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   readonly findKey: FindReaderKey
   /** Other parts of a log are verified with it. */
   readonly inChain?: boolean
-  /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what and checks events too. Default: as many as there are other processors, at most 4. */
+  /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what and checks events too. Default: as many as there are other processors, at most 7. */
   readonly threads?: ThreadOptions
 }
 

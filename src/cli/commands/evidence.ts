@@ -89,7 +89,7 @@ function verify(program: CliCommand): void {
       flag('--run-key <file>', 'disclosed keys of a run (keys disclose), to check the macs of its events'),
       flag(
         '--threads <count>',
-        'of a store in a file: threads that check events beside the one that judges their order, which checks some too (default: one for each other processor, at most 4; 0: that one does all of it)',
+        'of a store in a file: threads that check events beside the one that judges their order, which checks some too (default: one for each other processor, at most 7; 0: that one does all of it)',
       ),
       flag('--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'),
       jsonFlag(),
