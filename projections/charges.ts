@@ -3,6 +3,7 @@
  * made of them. Their sum is what the run's own fold says (`run-budget.ts`); a test holds the two together.
  */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
+import type { Json, JsonObject } from '../schemas/json.ts'
 import { subtractMoney } from '../schemas/money.ts'
 import { passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
@@ -92,7 +93,31 @@ export function isCharging(type: RunEventType): boolean {
   return CHARGES[type] !== null
 }
 
-/** Changes the state and says what the event costs. */
+const CHARGED_MEMBERS = [
+  'agent',
+  'tokens',
+  'cost',
+  'currency',
+  'provider',
+  'model',
+  'usage',
+  'budget',
+  'phase',
+  'reservationId',
+] as const
+
+/** The part of a body that `foldCharges` reads: of a report, that there is one. */
+export function chargedPart(data: JsonObject): JsonObject {
+  const part: { [name: string]: Json } = {}
+  for (const name of CHARGED_MEMBERS) {
+    const value = data[name]
+    if (value !== undefined) part[name] = value
+  }
+  if (data.report !== undefined) part.report = true
+  return part
+}
+
+/** Changes the state and says what the event costs. `data` may be its `chargedPart`. */
 export function foldCharges(state: ChargeState, { type, data }: RecordedEvent): readonly Charge[] {
   // The table pairs each type with the charges of its own body.
   const charges = CHARGES[type] as ((state: ChargeState, data: RecordedEvent['data']) => readonly Charge[]) | null

@@ -10,6 +10,7 @@ const PROGRAMS = [
   'src/store/sqlite/writer-worker.js',
   'src/compose/reader-worker.js',
   'src/compose/upkeep-worker.js',
+  'src/compose/index-ahead-worker.js',
   'src/compose/verify-worker.js',
 ]
 

@@ -1,7 +1,8 @@
 /** @module Entry of the thread that writes the files that follow the store: a read-only connection to the store, the files, and the keys that seal them. */
+import { availableParallelism } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { AuditProjection } from '../ledger/audit/audit-projection.ts'
+import { AuditProjection, type ProjectionDeps } from '../ledger/audit/audit-projection.ts'
 import type { IndexProgress } from '../ledger/audit/index-building.ts'
 import { realEffects } from '../ledger/effects.ts'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
@@ -17,6 +18,7 @@ import type { Log } from '../ledger/ports.ts'
 import { RunListProjection } from '../ledger/read/run-list-projection.ts'
 import { threadGivesWay } from '../resources/give-way.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
+import { workerProgram } from '../resources/worker-program.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import type { KeyPlace, StorePlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
@@ -26,10 +28,12 @@ import { readOnlyStore } from '../store/read-only-store.ts'
 import { openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 import { openSqliteViews } from '../store/sqlite/sqlite-views.ts'
+import { indexAhead } from '../upkeep/index-ahead.ts'
 import { PinnedStore } from '../upkeep/pinned-store.ts'
 import type { FileName, FromUpkeep, ToUpkeep } from '../upkeep/protocol.ts'
 import { HostAppends, UpkeepKeeper } from '../upkeep/upkeep-keeper.ts'
 import { openReader } from './compose-stores.ts'
+import type { AheadPlaces } from './index-ahead-worker.ts'
 import { keysAt } from './worker-parts.ts'
 
 export interface UpkeepPlaces {
@@ -105,7 +109,11 @@ async function open(places: UpkeepPlaces, { keys, reader, say }: Sources): Promi
     ...{ effects: founding.effects, append: appends.append.bind(appends), appendsSoFar: () => 0 },
   }
   const caches = logCaches(memory)
-  const index = new AuditProjection({ store: stores.audit.store, index: files.audit, sealer, memory, isAlone: true })
+  const ahead = readAheadOf(places, log)
+  const index = new AuditProjection({
+    ...{ store: stores.audit.store, index: files.audit, sealer, memory, isAlone: true },
+    readAhead: ahead,
+  })
   const parts = {
     ...{ index, files, stores },
     runs: new RunListProjection(stores.views.store, files.views),
@@ -138,6 +146,16 @@ function openFiles({ paths }: UpkeepPlaces, keys: WatchedKeys, say: Say) {
     audit: openSqliteAudit(options('audit', fileGuard(keys, 'audit'))),
     logs: openSqliteLogs(options('logs', logFileGuard(keys))),
   }
+}
+
+/** Undefined where there is one processor, and in a bundled program, which does not carry the thread's along. */
+function readAheadOf({ store }: UpkeepPlaces, log: Log): ProjectionDeps['readAhead'] {
+  const file = workerProgram(() => new URL('./index-ahead-worker.js', import.meta.url))
+  if (file === undefined || availableParallelism() < 2) return undefined
+  const places = { store } satisfies AheadPlaces
+  const onLost = (reason: string): void =>
+    log.warn({ reason }, "the auditors' index is made without a thread that reads ahead")
+  return (range) => indexAhead({ file, places, onLost }, range)
 }
 
 /** One that was damaged since the start is left as it is: the next start refuses it and says what to do. */

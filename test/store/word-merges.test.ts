@@ -25,13 +25,14 @@ function entryOf(leaf: number): AuditEntry {
   return { ...auditEntry(leaf, { run: 'r', revision: leaf, time: '2026-01-31T21:00:00.000Z' }), text: `word ${leaf}` }
 }
 
-/** How the file merges words, and the parts that they lie in. */
-function inFile(path: string): { readonly automerge: unknown; readonly parts: number } {
+/** How the file gathers and merges words, and the parts that they lie in. */
+function inFile(path: string): { readonly automerge: unknown; readonly hashsize: unknown; readonly parts: number } {
   const db = new Sqlite(path, { readonly: true })
   try {
-    const automerge = db.prepare("SELECT v FROM audit_text_config WHERE k = 'automerge'").pluck().get()
+    const setting = db.prepare('SELECT v FROM audit_text_config WHERE k = ?').pluck()
+    const [automerge, hashsize] = [setting.get('automerge'), setting.get('hashsize')]
     const parts = db.prepare('SELECT count(DISTINCT segid) FROM audit_text_idx').pluck().get()
-    return { automerge, parts: Number(parts) }
+    return { automerge, hashsize, parts: Number(parts) }
   } finally {
     db.close()
   }
@@ -58,11 +59,11 @@ test('are merged as they come again by the next process, where the one that made
   const path = folder.file('audit.db')
   const killed = openSqliteAudit({ path })
   for (let leaf = 0; leaf < TRANSACTIONS; leaf += 1) save(killed, leaf, true)
-  assert.is(inFile(path).automerge, 0)
+  assert.equal([inFile(path).automerge, inFile(path).hashsize], [0, 8 * 1024 * 1024])
   const { parts } = inFile(path)
   const next = openSqliteAudit({ path })
   for (let leaf = TRANSACTIONS; leaf < 2 * TRANSACTIONS; leaf += 1) save(next, leaf, false)
-  assert.is(inFile(path).automerge, 4)
+  assert.equal([inFile(path).automerge, inFile(path).hashsize], [4, 1024 * 1024])
   assert.ok(inFile(path).parts < parts, `${parts} parts became ${inFile(path).parts}`)
   assert.is(hits(next, ['word']).length, 2 * TRANSACTIONS)
   for (const index of [next, killed]) index[Symbol.dispose]()

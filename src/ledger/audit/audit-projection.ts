@@ -3,12 +3,8 @@
  * since the index is no proof: each row leads to its event, and that to its proof. Streams whose first event is not ours have no rows,
  * as they have no leaves in the log (LOG-2).
  */
-import { type ChargeState, foldCharges, isCharging, noCharges } from '../../../projections/charges.ts'
-import { callOf, eventFacts } from '../../../projections/event-facts.ts'
+import { type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { indexedText } from '../../../projections/search-text.ts'
-import { isRunEventType } from '../../../schemas/events.ts'
-import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
@@ -19,18 +15,18 @@ import type { AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import { isOfItsType, saidBy } from '../read/parse-record.ts'
-import { isStillStored, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
+import { isStillStored, OTHER_STORE, type SeenRecord } from '../read/seen-record.ts'
 import { isOfRows, ViewBehindError } from '../read/view-behind.ts'
 import { rowOf } from './audit-row.ts'
 import { building, type IndexProgress, percentOf } from './index-building.ts'
-import { type Claim, noChanges, type PageChanges } from './page-changes.ts'
+import { type Claim, claimBytes, noChanges, type PageChanges } from './page-changes.ts'
+import { type PageRange, type PageToIndex, pageToIndex, type RecordToIndex } from './page-to-index.ts'
 
 /**
  * Events whose rows share a transaction: an index of words pays for each transaction, and a thread that serves others is held for as
  * long as one takes, some milliseconds. A thread that serves nobody may be held for longer.
  */
-const SAVED_AT_ONCE = { serving: 128, alone: 1_024 } as const
+const SAVED_AT_ONCE = { serving: 128, alone: 4_096 } as const
 
 /** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
@@ -46,6 +42,8 @@ export interface ProjectionDeps {
   readonly memory: MemoryBudget
   /** The thread serves nobody who would wait while a large part of the index is written at once. Default: it does. */
   readonly isAlone?: boolean
+  /** The pages of a range, or the first of them, where another thread reads them ahead of this one. */
+  readonly readAhead?: ((range: PageRange) => AsyncIterable<PageToIndex>) | undefined
 }
 
 export class AuditProjection {
@@ -99,16 +97,16 @@ export class AuditProjection {
     const after = index.progress()?.position
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
     let [from, events, saved, changes] = [after, 0, 0, noChanges()]
-    let last: ReadRecord | undefined
+    let last: SeenRecord | undefined
     this.#progress = { indexedEvents: 0, percent: percentOf(after, until) }
-    for await (const page of store.readAll({ after, until, isShared: true })) {
+    for await (const page of this.#pages({ after, until })) {
       if (!this.#takeAll(page, changes)) return this.#pass(goOn)
-      last = page.at(-1) ?? last
-      events += page.length
-      this.#progress = { indexedEvents: events, percent: percentOf(last?.position, until) }
+      last = page.seen
+      events += page.records.length
+      this.#progress = { indexedEvents: events, percent: percentOf(last.position, until) }
       this.#building = building(this.#progress)
       onProgress?.(events)
-      if (last === undefined || (events - saved < savedAtOnce && last.position !== until)) continue
+      if (events - saved < savedAtOnce && last.position !== until) continue
       if (!this.#saved(changes, last, from)) return this.#pass(goOn)
       from = last.position
       changes = noChanges()
@@ -116,6 +114,22 @@ export class AuditProjection {
       if (!goOn()) return
     }
     if (last !== undefined && last.position !== from && !this.#saved(changes, last, from)) return this.#pass(goOn)
+  }
+
+  /** What was not read ahead is read here. */
+  async *#pages(range: PageRange): AsyncGenerator<PageToIndex> {
+    const { store, readAhead } = this.#deps
+    let { after } = range
+    if (readAhead !== undefined && !this.#isHeldToSchema) {
+      for await (const page of readAhead(range)) {
+        yield page
+        after = page.seen.position
+      }
+    }
+    for await (const records of store.readAll({ after, until: range.until, isShared: true })) {
+      const page = pageToIndex(records, { isHeldToSchema: this.#isHeldToSchema })
+      if (page !== undefined) yield page
+    }
   }
 
   /** Once a start: an index of another store, or of events that a restored copy lacks, is rebuilt. */
@@ -127,9 +141,8 @@ export class AuditProjection {
   }
 
   /** False where another process has taken the index further meanwhile. */
-  #saved(changes: PageChanges, last: ReadRecord, from: Position | undefined): boolean {
+  #saved(changes: PageChanges, progress: SeenRecord, from: Position | undefined): boolean {
     const { index, isAlone = false } = this.#deps
-    const progress = seenRecord(last)
     const isBulk = isAlone && this.#building !== undefined
     const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
     try {
@@ -145,9 +158,9 @@ export class AuditProjection {
   }
 
   /** False where the pass begins again from what was saved. */
-  #takeAll(page: readonly ReadRecord[], changes: PageChanges): boolean {
+  #takeAll({ records }: PageToIndex, changes: PageChanges): boolean {
     try {
-      for (const record of page) this.#take(record, changes)
+      for (const record of records) this.#take(record, changes)
       return true
     } catch (cause) {
       return this.#again(cause)
@@ -179,7 +192,7 @@ export class AuditProjection {
     this.#ours.clear()
   }
 
-  #take(record: ReadRecord, changes: PageChanges): void {
+  #take(record: RecordToIndex, changes: PageChanges): void {
     const { stream, revision } = record
     const name = parseStream(stream)
     if (name?.kind === 'value') return
@@ -188,37 +201,31 @@ export class AuditProjection {
       return
     }
     const { tenant } = name
-    // A record whose text is damaged has its leaf and its row all the same: else every later leaf would bear another's number.
-    const stated = saidBy(record)
-    const { header } = stated
-    const data = this.#isHeldToSchema && !isOfItsType(header.type, stated.data) ? {} : stated.data
+    const { id, clocked, facts, call, charged, text } = record.said()
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
-    const call = callOf(header.type, data)
-    const facts = eventFacts(header, data, call === undefined ? {} : this.#claim({ tenant, stream, call }, changes))
-    if (header.type === 'ToolCallClaimed' && facts.call !== undefined) {
+    const claim = call === undefined ? {} : this.#claim({ tenant, stream, call }, changes)
+    const { type } = facts
+    if (type === 'ToolCallClaimed' && facts.call !== undefined) {
       const { agent, tool } = facts
       changes.claims.set(`${facts.call} ${stream}`, { ...(agent && { agent }), ...(tool && { tool }) })
     }
-    const { position } = record
-    const { type, id, clock } = header
-    const place = { tenant, leaf, stream, revision, position, id, clocked: clock !== undefined, run: name.runId }
-    const isRun = isRunEventType(type)
+    const place = { tenant, leaf, stream, revision, position: record.position, id, clocked, run: name.runId }
     changes.entries.push({
-      row: rowOf(place, facts),
-      charges: isRun && isCharging(type) ? this.#charges({ header, data, stream }, changes) : [],
-      text: isRun && type !== 'SnapshotTaken' ? indexedText(data) : '',
+      row: rowOf(place, facts, claim),
+      charges: charged === undefined ? [] : this.#charges({ type, charged, stream }, changes),
+      text,
     })
   }
 
   #charges(
-    { header, data, stream }: { header: Header; data: JsonObject; stream: string },
+    { type, charged, stream }: { readonly type: string; readonly charged: JsonObject; readonly stream: string },
     changes: PageChanges,
   ): ChargeRow[] {
     const state = changes.states.get(stream) ?? this.#state(stream)
     const before = { currency: state.currency, nothingOpen: holdsNothing(state) }
     try {
-      const charges = foldCharges(state, { type: header.type, data, header } as unknown as RecordedEvent)
+      const charges = foldCharges(state, { type, data: charged } as unknown as RecordedEvent)
       const same = before.nothingOpen && holdsNothing(state) && state.currency === before.currency
       if (!same) changes.states.set(stream, state)
       return charges.map(({ cost, estimated: _, ...charge }) => ({ ...charge, costNano: signedNano(cost) }))
@@ -247,12 +254,13 @@ export class AuditProjection {
   }
 
   /** A stream is ours if its first event was sealed by this ledger. */
-  #isForeign(record: ReadRecord, { ours }: PageChanges): boolean {
+  #isForeign({ stream, revision, record }: RecordToIndex, { ours }: PageChanges): boolean {
     const { index, sealer } = this.#deps
-    const { stream, revision } = record
     if (sealer === undefined || ours.has(stream) || this.#ours.get(stream) !== undefined) return false
     const isOurs =
-      revision > 0 ? !index.isForeign(stream) && index.hasStream(stream) : this.#isSealedHere(record, sealer)
+      revision > 0
+        ? !index.isForeign(stream) && index.hasStream(stream)
+        : record !== undefined && this.#isSealedHere(record, sealer)
     if (isOurs) ours.add(stream)
     return !isOurs
   }
@@ -278,10 +286,6 @@ function holdsNothing({ held, modelCallers }: ChargeState): boolean {
   for (const _ in held) return false
   for (const _ in modelCallers) return false
   return true
-}
-
-function claimBytes({ agent = '', tool = '' }: Claim): number {
-  return textBytes(agent) + textBytes(tool)
 }
 
 function signedNano(cost: string): bigint {

@@ -1,12 +1,13 @@
 /** @module The row of one event, of where it stands and what it says. */
 import type { EventFacts } from '../../../projections/event-facts.ts'
 import type { AuditColumn, AuditRow } from '../../../schemas/audit-fields.ts'
+import type { Claim } from './page-changes.ts'
 
 /** Columns that no fact of the event fills. */
 export type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
 
-/** All columns one by one, so that a new one is not forgotten: two objects spread into one take ten times as long. */
-export function rowOf(place: Place, facts: EventFacts): AuditRow {
+/** What the event says itself goes before what the claim of its call says. All columns one by one, so that a new one is not forgotten: two objects spread into one take ten times as long. */
+export function rowOf(place: Place, facts: EventFacts, claim: Claim): AuditRow {
   const row: { readonly [F in AuditColumn]: AuditRow[F] | undefined } = {
     tenant: place.tenant,
     leaf: place.leaf,
@@ -20,8 +21,8 @@ export function rowOf(place: Place, facts: EventFacts): AuditRow {
     actor: facts.actor,
     principal: facts.principal,
     kid: facts.kid,
-    agent: facts.agent,
-    tool: facts.tool,
+    agent: facts.agent ?? claim.agent,
+    tool: facts.tool ?? claim.tool,
     call: facts.call,
     approval: facts.approval,
     reservation: facts.reservation,

@@ -1,5 +1,6 @@
 /** @module What a page of events changes in the auditors' index, from when they are read to when they are saved. */
 import type { ChargeState } from '../../../projections/charges.ts'
+import { textBytes } from '../../resources/sized-cache.ts'
 import type { AuditEntry } from '../../store/audit-index.ts'
 
 /** What later events of a call, which name the call alone, are listed by. */
@@ -26,3 +27,7 @@ export const noChanges = (): PageChanges => ({
   foreign: new Set(),
   sizes: new Map(),
 })
+
+export function claimBytes({ agent = '', tool = '' }: Claim): number {
+  return textBytes(agent) + textBytes(tool)
+}

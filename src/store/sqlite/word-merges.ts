@@ -1,27 +1,33 @@
 /**
  * @module When the index of words merges what each transaction added to it. Merged a little with each, as it is by default, every word of a
- * long row of transactions is written again and again; merged only where sixteen parts have come together, about twice.
+ * long row of transactions is written again and again; merged only where sixteen parts have come together, about twice. The larger each part
+ * is, the fewer there are to merge: there the words of a whole transaction are gathered in memory before they are written.
  */
 import type { Database } from './open.ts'
 
-/** Parts that are merged as they come: the default of FTS5 (sqlite.org/fts5.html, "The 'automerge' Configuration Option"). */
-const MERGED_AT_ONCE = 4
-const MERGED_LATER = 0
+/**
+ * Parts that are merged as they come, and bytes of words that are gathered in memory: of one transaction among few, the defaults of FTS5
+ * (sqlite.org/fts5.html, "Special INSERT Commands").
+ */
+const OF_FEW = { automerge: 4, hashsize: 1024 * 1024 } as const
+const OF_MANY = { automerge: 0, hashsize: 8 * 1024 * 1024 } as const
 
 export class WordMerges {
-  readonly #setAutomerge
+  readonly #set: (name: keyof typeof OF_FEW, value: number) => void
   /** As the file says; undefined where that is not known. */
   #isLater: boolean | undefined
 
   constructor(db: Database) {
-    this.#setAutomerge = (parts: number) =>
-      db.prepare(`INSERT INTO audit_text (audit_text, rank) VALUES ('automerge', ${parts})`).run()
+    this.#set = (name, value) =>
+      db.prepare(`INSERT INTO audit_text (audit_text, rank) VALUES ('${name}', ${value})`).run()
   }
 
-  /** Within the transaction that adds words. The setting stays in the file: one that was left by a process that ended is set right by the next. */
+  /** Within the transaction that adds words. The settings stay in the file: those that were left by a process that ended are set right by the next. */
   mergeLater(isLater: boolean): void {
     if (this.#isLater === isLater) return
-    this.#setAutomerge(isLater ? MERGED_LATER : MERGED_AT_ONCE)
+    const { automerge, hashsize } = isLater ? OF_MANY : OF_FEW
+    this.#set('automerge', automerge)
+    this.#set('hashsize', hashsize)
     this.#isLater = isLater
   }
 

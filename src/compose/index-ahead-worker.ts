@@ -1,0 +1,30 @@
+/** @module Entry of the thread that reads ahead of the one that writes the auditors' index: a read-only connection to the store, and no key. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { threadGivesWay } from '../resources/give-way.ts'
+import type { StorePlace } from '../settings/places.ts'
+import { reasonOf } from '../settings/reason-of.ts'
+import type { AheadRange, FromAhead, ToAhead } from '../upkeep/index-ahead.ts'
+import { ReadAhead } from '../upkeep/read-ahead.ts'
+import { openReader } from './compose-stores.ts'
+
+export interface AheadPlaces {
+  readonly store: StorePlace
+}
+
+async function serve(port: MessagePort, { store, range }: AheadPlaces & { readonly range: AheadRange }): Promise<void> {
+  threadGivesWay({ isWaitedFor: true })
+  using reader = await openReader(store)
+  const ahead = new ReadAhead((message) => port.postMessage(message))
+  port.on('message', ({ kind }: ToAhead) => (kind === 'more' ? ahead.more() : ahead.end()))
+  await ahead.run(reader, range)
+}
+
+const port = parentPort
+if (port === null) throw new Error('what is ahead of the index is read in a worker thread')
+try {
+  await serve(port, workerData as AheadPlaces & { readonly range: AheadRange })
+} catch (error) {
+  port.postMessage({ kind: 'open-failed', message: reasonOf(error) } satisfies FromAhead)
+}
+// After the last word of this turn.
+setImmediate(() => port.close())
