@@ -35,6 +35,23 @@ test('what is requested in one turn leaves in one group, at its end', async () =
   assert.equal(sizes(posted), [10])
 })
 
+test('of many appends in one turn the writer gets the first few at once, and the next group when it is worth a commit of its own', async () => {
+  const { posted, add } = started()
+  for (let each = 0; each < 16; each += 1) void add()
+  assert.equal(sizes(posted), [16])
+  for (let each = 0; each < 47; each += 1) void add()
+  assert.equal(sizes(posted), [16])
+  void add()
+  assert.equal(sizes(posted), [16, 48])
+})
+
+test('what comes behind the first group leaves at the end of the turn, few as it is', async () => {
+  const { posted, add } = started()
+  for (let each = 0; each < 20; each += 1) void add()
+  await nextTurn()
+  assert.equal(sizes(posted), [16, 4])
+})
+
 test('while the writer is busy everything gathers, and leaves together when it is done', async () => {
   const { queue, posted, add } = started()
   for (let turn = 0; turn < 20; turn += 1) {
