@@ -110,12 +110,18 @@ function own(value: JsonObject, key: string): Json | undefined {
 
 /** Equal to `now`, the order of its keys included; lists and objects that stand in `before` at the same place are those of `before`. Neither is changed. */
 export function withSharedParts(before: Json, now: Json): Json {
-  if (before === now || !isContainer(before) || !isContainer(now)) return now
+  return isContainer(now) ? sharedContainer(before, now) : now
+}
+
+type Container = readonly Json[] | JsonObject
+
+function sharedContainer(before: Json | undefined, now: Container): Container {
+  if (!isContainer(before) || before === now) return now
   if (Array.isArray(now)) return Array.isArray(before) ? listOf(before, now) : now
   return Array.isArray(before) ? now : objectOf(before as JsonObject, now as JsonObject)
 }
 
-function isContainer(value: Json | undefined): value is readonly Json[] | JsonObject {
+function isContainer(value: Json | undefined): value is Container {
   return typeof value === 'object' && value !== null
 }
 
@@ -125,8 +131,11 @@ function listOf(before: readonly Json[], now: readonly Json[]): readonly Json[] 
   for (let i = 0; i < now.length; i++) {
     const mine = now[i] as Json
     const theirs = i < before.length ? before[i] : undefined
-    if (theirs === mine) continue
-    const shared = theirs === undefined ? mine : withSharedParts(theirs, mine)
+    if (!isContainer(mine)) {
+      if (theirs !== mine) isSame = false
+      continue
+    }
+    const shared = sharedContainer(theirs, mine)
     if (shared !== theirs) isSame = false
     if (shared === mine) continue
     copy ??= [...now]
@@ -148,8 +157,11 @@ function objectOf(before: JsonObject, now: JsonObject): JsonObject {
     if (!isInPlace && !Object.hasOwn(before, key)) continue
     const theirs = before[key] as Json
     const mine = now[key] as Json
-    if (theirs === mine) continue
-    const shared = withSharedParts(theirs, mine)
+    if (!isContainer(mine)) {
+      if (theirs !== mine) isSame = false
+      continue
+    }
+    const shared = sharedContainer(theirs, mine)
     if (shared !== theirs) isSame = false
     if (shared === mine) continue
     copy ??= { ...now }

@@ -19,7 +19,7 @@ export function responseOfEvents(events: readonly AnsweredEvent[], runId: string
   const response = makeBy<AnsweredEvent, undefined, EventResponse>(RESPONSES, main, undefined)
   if (response === undefined) return undefined
   if ('refusal' in response) return { kind: 'refusal', refusal: response.refusal }
-  return { kind: 'body', created: true, body: { runId, ...placeOf(main, events, runId), ...response.body } }
+  return { kind: 'body', created: true, body: Object.assign(placeOf(main, events, runId), response.body) }
 }
 
 const RESPONSES = {

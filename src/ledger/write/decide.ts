@@ -172,10 +172,24 @@ function withKnownParts({ context }: RunState, body: PostEnvelope, texts: Canoni
   return withPayload(body, payload)
 }
 
-function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {
+/** Each member is named, those of `Env` too: a spread among others costs as much as the judgement of a handoff in which nothing is wrong. */
+type EveryMember = { readonly [K in keyof Required<HandoffEnv>]: HandoffEnv[K] }
+
+function handoffEnv(run: RunAggregate, env: Env): EveryMember {
   return {
     evidence: run.evidence,
-    ...env,
+    nowMs: env.nowMs,
+    leaseLeftMs: env.leaseLeftMs,
+    reservationLeftMs: env.reservationLeftMs,
+    actor: env.actor,
+    principal: env.principal,
+    roles: env.roles,
+    newId: env.newId,
+    digestOf: env.digestOf,
+    sizeOf: env.sizeOf,
+    ledgerId: env.ledgerId,
+    headDigest: env.headDigest,
+    sent: env.sent,
     signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
     signedDigest: (envelope) => digestText(sha256(signedText(run, env, envelope))),
     signatureSpellings,

@@ -22,8 +22,8 @@ export function sinceAfter(since: Since, [before, after]: readonly [Json, Json],
   let retainedKeys = 0
   for (const key of Object.keys(after)) {
     const [was, is] = [before[key] as Json, after[key] as Json]
-    // No value of a context is what an object inherits.
-    const isRetained = was === is || Object.hasOwn(before, key)
+    // No value of a context is what an object inherits, and no object inherits a text or a number.
+    const isRetained = was === is || typeof was === 'string' || typeof was === 'number' || Object.hasOwn(before, key)
     if (isRetained) retainedKeys += 1
     if (was === is) continue
     const known = childOf(below, key) ?? { revision: since.revision }
@@ -56,7 +56,8 @@ function isContainer(value: Json): value is { [key: string]: Json } {
 
 /** Of a tree that was loaded, too: a key may be called as a member that every object has. */
 function childOf(below: Below | undefined, key: string): Since | undefined {
-  return below !== undefined && Object.hasOwn(below, key) ? below[key] : undefined
+  const child = below?.[key]
+  return typeof child?.revision === 'number' ? child : undefined
 }
 
 /** Findings about something established, each with what established it; others as they are. `since` is as old as the state. */

@@ -73,8 +73,9 @@ function note(noting: Noting, [a, b]: readonly [Json, Json], here: Here): void {
   } else if (Array.isArray(a) && Array.isArray(b)) noteMembers(noting, [a, b], here)
   else if (isJsonObject(a) && isJsonObject(b)) {
     for (const key of Object.keys(a)) {
-      if (a[key] === b[key] || !Object.hasOwn(b, key)) continue
-      note(noting, [a[key] as Json, b[key] as Json], below(here, key))
+      const [was, is] = [a[key] as Json, b[key] as Json]
+      if (was === is || !Object.hasOwn(b, key)) continue
+      note(noting, [was, is], below(here, key))
     }
   }
 }
