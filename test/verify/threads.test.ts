@@ -197,6 +197,9 @@ threads(
       const path = store.copy('changed.db')
       for (let changes = 0; changes < 1 + (round % 3); changes += 1) pick(random, CHANGES)(path, store, rows, random)
       for (const { code } of (await compare(context, path, random)).faults) codes.add(code)
+      if (round % 30 > 0) continue
+      const alone = await throughThreads(store, path, { count: 0, rangeRows: 5 })
+      for (const count of [1, 3]) assert.equal(await throughThreads(store, path, { count, rangeRows: 5 }), alone)
     }
     assert.ok(codes.size >= 18, `the changes must be of many kinds: ${[...codes].join(', ')}`)
   },
