@@ -3,11 +3,11 @@
  * reached. Rows may come, change and go without reading the others; whoever edits the file cannot make the seal again. The sum itself is
  * nowhere on the disk: with it, rows could be looked for that cancel each other out.
  */
-import { createHmac } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
 import type { Database } from './open.ts'
 import { fileIdentity, fileState, readRest, saveRest } from './rest-file.ts'
+import { RowMac } from './row-mac.ts'
 
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
@@ -45,6 +45,7 @@ export class RowSeal {
   #writes = 0
   /** Connections of this process that are being opened. */
   #openings = 0
+  #mac: RowMac | undefined
 
   constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
     this.#db = db
@@ -216,7 +217,8 @@ export class RowSeal {
   }
 
   #valueOf(name: string, text: string): bigint {
-    return BigInt(`0x${createHmac('sha256', this.#guard.rowKey()).update(`${name}\n`).update(text).digest('hex')}`)
+    this.#mac ??= new RowMac(this.#guard.rowKey())
+    return this.#mac.of(`${name}\n`, text)
   }
 
   #after(name: string, rowid: number | undefined): readonly TextRow[] {
