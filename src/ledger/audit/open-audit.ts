@@ -55,7 +55,8 @@ const NOBODY = { note: () => undefined }
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
   const { list, approvals, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps
-  const projection = new AuditProjection({ store: followed, index, sealer, memory })
+  // Nobody writes who would wait for it.
+  const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const pass = (goOn: () => boolean): Promise<void> =>
     upkeep.do(
