@@ -1,8 +1,10 @@
 /** @module A file made from the store itself, which this command owns meanwhile: it is recorded like any other. */
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
+import { openExportThreads } from '../compose/compose-readers.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'
 import type { BundleProof } from '../export/bundle/statement.ts'
+import type { BodyMaker } from '../export/export-body.ts'
 import type { ExportRefusal, Refused } from '../export/export-refusal.ts'
 import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
@@ -36,6 +38,7 @@ interface PreparedFile {
 type Prepare = (
   ledger: Ledger,
   caller: Caller,
+  elsewhere: BodyMaker | undefined,
 ) => Promise<{ readonly ok: true; readonly value: PreparedFile } | Refused>
 
 /** Throws `CliFailure` where there is no ledger or it refuses the file, `StoreOpenError` where a running ledger owns the store. */
@@ -48,7 +51,8 @@ export async function* fromStore(
   if ((await readIdentity(settings)) === undefined)
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
   await using opened = await openLedger(settings, silentLog)
-  const prepared = await prepare(opened.ledger, { tenant, actor: ACTOR })
+  await using threads = openExportThreads(settings, { log: silentLog, ledger: opened.ledger })
+  const prepared = await prepare(opened.ledger, { tenant, actor: ACTOR }, threads?.bodies)
   if (!prepared.ok) throw new CliFailure(prepared.detail, USAGE_CODES.has(prepared.code) ? EXIT.usage : EXIT.failed)
   await prepared.value.start()
   yield* prepared.value.chunks()
@@ -59,9 +63,9 @@ export function localExport(
   settings: Settings,
   { tenant, format, query, proof, values, from }: WantedExport,
 ): AsyncGenerator<Uint8Array, void> {
-  return fromStore(settings, tenant, (ledger, caller) =>
+  return fromStore(settings, tenant, (ledger, caller, elsewhere) =>
     format === 'bundle'
       ? prepareBundle(ledger, caller, query, { proof, values })
-      : prepareExport(ledger, caller, { format, query, ...(from !== undefined && { from }) }),
+      : prepareExport(ledger, caller, { format, query, ...(from !== undefined && { from }) }, elsewhere),
   )
 }

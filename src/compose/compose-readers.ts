@@ -1,10 +1,12 @@
 /** @module The threads that read, for a store in a file; their program is `reader-worker.ts`. */
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
 import { HERE as IN_THIS_THREAD, type Upkeep } from '../ledger/upkeep.ts'
 import { ReaderThreads } from '../reading/reader-threads.ts'
+import { SideBySide } from '../reading/side-by-side.ts'
 import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import { AUDIT_FILE, LOG_FILE } from '../settings/places.ts'
@@ -27,11 +29,54 @@ export function openReaders(
   { index, upkeep = IN_THIS_THREAD, ledger }: ReadersDeps,
 ): ReaderThreads | undefined {
   if (readThreads === 0 || store.kind !== 'sqlite') return undefined
-  const file = workerProgram(() => new URL('./reader-worker.js', import.meta.url))
+  const file = readerProgram()
   if (file === undefined) return undefined
-  const workerData: ReaderPlaces = { store, keys, logs: join(data, LOG_FILE), audit: join(data, AUDIT_FILE) }
-  const onFault = (fault: SealFault): void => ledger()?.integrity.reported(fault)
+  const workerData = placesOf({ store, keys, data })
+  const onFault = reportTo(ledger)
   return new ReaderThreads({ count: readThreads, file, workerData, log, onFault, index: ownerOf(index, upkeep) })
+}
+
+/** Beside this thread, which puts together what they write: more gain only while it keeps up. */
+const WRITERS_MAX = 4
+
+export interface ExportThreads extends AsyncDisposable {
+  readonly bodies: SideBySide
+}
+
+/**
+ * Threads that write an export beside this one, where nobody serves the store: they take all processors. Undefined where there is one alone, where the store
+ * is no file, and in a bundled program.
+ */
+export function openExportThreads(
+  { store, keys, data }: Pick<Settings, 'store' | 'keys' | 'data'>,
+  { log, ledger }: { readonly log: Log; readonly ledger: Pick<Ledger, 'integrity'> },
+): ExportThreads | undefined {
+  const count = Math.min(availableParallelism() - 1, WRITERS_MAX)
+  const file = readerProgram()
+  if (count === 0 || store.kind !== 'sqlite' || file === undefined) return undefined
+  const workerData: ReaderPlaces = { ...placesOf({ store, keys, data }), isAlone: true }
+  const onFault = reportTo(() => ledger)
+  const readers = new ReaderThreads({ count, file, workerData, log, onFault, index: NO_INDEX })
+  return { bodies: new SideBySide({ readers }), [Symbol.asyncDispose]: () => readers[Symbol.asyncDispose]() }
+}
+
+/** They are asked nothing of the index. */
+const NO_INDEX: IndexOwner = {
+  vouch: async () => undefined,
+  opening: async () => undefined,
+  opened: async () => undefined,
+}
+
+function readerProgram(): URL | undefined {
+  return workerProgram(() => new URL('./reader-worker.js', import.meta.url))
+}
+
+function placesOf({ store, keys, data }: Pick<Settings, 'store' | 'keys' | 'data'>): ReaderPlaces {
+  return { store, keys, logs: join(data, LOG_FILE), audit: join(data, AUDIT_FILE) }
+}
+
+function reportTo(ledger: ReadersDeps['ledger']): (fault: SealFault) => void {
+  return (fault) => ledger()?.integrity.reported(fault)
 }
 
 function ownerOf(index: AuditIndex, upkeep: Pick<Upkeep, 'do'>): IndexOwner {

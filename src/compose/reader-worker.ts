@@ -21,12 +21,17 @@ export interface ReaderPlaces {
   readonly logs: string
   /** That of the auditors' index. */
   readonly audit: string
+  /** Nobody serves the store beside it: it takes what the machine has. */
+  readonly isAlone?: boolean
 }
 
 const MEMORY_EVERY_MS = 1_000
 
-async function serve(port: MessagePort, { store: place, keys: keyPlace, logs, audit }: ReaderPlaces): Promise<void> {
-  threadGivesWay()
+async function serve(
+  port: MessagePort,
+  { store: place, keys: keyPlace, logs, audit, isAlone = false }: ReaderPlaces,
+): Promise<void> {
+  if (!isAlone) threadGivesWay()
   const keys = keysAt(keyPlace)
   const store = await openReader(place)
   const sealer = new Sealer(keys)

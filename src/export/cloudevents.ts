@@ -68,12 +68,14 @@ function trailerText(trailer: ExportTrailer, scope: ExportScope): string {
 export const cloudEvents: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'cloudevents.jsonl',
+  isByEvent: true,
   open: (scope) => writerOf(scope, { head: '', separator: '\n', end: '\n' }),
 }
 
 export const cloudEventsBatch: ExportFormat = {
   contentType: 'application/cloudevents-batch+json',
   extension: 'cloudevents.json',
+  isByEvent: true,
   open: (scope) => writerOf(scope, { head: '[\n', separator: ',\n', end: '\n]\n' }),
 }
 

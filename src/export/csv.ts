@@ -61,6 +61,7 @@ const LINE_END = '\r\n'
 export const csv: ExportFormat = {
   contentType: 'text/csv; charset=utf-8; header=present',
   extension: 'csv',
+  isByEvent: true,
   open: () => ({
     head: csvRow(NAMES),
     event: (event) => csvRow(READERS.map((read) => String(read(event) ?? ''))),

@@ -6,8 +6,8 @@ import type { Mutable } from '../../schemas/mutable.ts'
 import type { AsOf } from '../ledger/audit/audit-reads.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
-import { ExportFile } from './export-file.ts'
-import type { ExportScope, FormatWriter } from './format.ts'
+import { ExportFile, TextBytes } from './export-file.ts'
+import type { ExportScope, FileText, FormatWriter } from './format.ts'
 import type { FormatName } from './formats.ts'
 
 /** What of the file is made so far, the part before the offset included. */
@@ -56,7 +56,7 @@ export interface ExportBody extends Portions<BodyPortion> {
 }
 
 /** The events of a tenant, of one run or of a query, up to a position. */
-export interface BodyRequest {
+export interface LinesRequest {
   readonly format: FormatName
   readonly ledgerId: string
   readonly tenant: string
@@ -72,54 +72,119 @@ export interface BodyRequest {
   readonly filter?: ExportScope['filter']
   readonly part?: ExportScope['part']
   readonly until: Position
+}
+
+export interface BodyRequest extends LinesRequest {
   /** So many bytes are there already. */
   readonly offset: number
 }
 
 /** Makes bodies elsewhere than in the thread that writes. */
 export interface BodyMaker {
-  body(request: BodyRequest): ExportBody
+  /** Undefined where the thread that writes makes it in no more time. `linesHere`: in that thread, of an export of the tenant's log or a part of it. */
+  body(request: BodyRequest, linesHere: LinesMaker): ExportBody | undefined
 }
 
-export interface BodySource {
+/** Of the events behind `after`, up to `until`; `isFirst` where they begin the file. */
+export type LinesMaker = (range: Pick<LinesRequest, 'after' | 'until'>, isFirst: boolean) => Portions<LinesPortion>
+
+/** Of a portion of a stretch: most stretches are one. */
+export const LINES_BYTES = 1024 * 1024
+/** Enough for a usual stretch. */
+const LINES_ROOM_BYTES = 768 * 1024
+
+/** A stretch of a file, made apart from what stands before and behind it. */
+export interface LinesPortion {
+  readonly chunk: Uint8Array
+  /** In this chunk. */
+  readonly events: number
+  /** Of the last of them. */
+  readonly lastTime: string | undefined
+  /** Nothing more comes of the stretch. */
+  readonly isLast: boolean
+}
+
+export interface LinesSource {
   readonly pages: AsyncIterable<readonly LedgerEvent[]>
   readonly writer: FormatWriter
-  readonly offset: number
   /** A portion is sent as soon as it has so many bytes, and at the end of a page. */
   readonly portionBytes: number
   /** A page that is shorter is not a portion by itself. Default: every page is one. */
   readonly wholePages?: boolean
 }
 
+export interface BodySource extends LinesSource {
+  readonly offset: number
+}
+
 /** Made here, as it is read. */
-export function bodyOf(source: BodySource): ExportBody {
-  const file = new ExportFile(source.offset)
+export function bodyOf({ offset, ...source }: BodySource): ExportBody {
+  const file = new ExportFile(offset)
+  let lastTime: string | undefined
+  const portions = async function* (): AsyncGenerator<BodyPortion, void> {
+    let events = 0
+    for await (const filled of fill(file, source)) {
+      events += filled.events
+      lastTime = filled.lastTime ?? lastTime
+      yield { chunk: file.portion(), events, bytes: file.bytes, digest: file.digest() }
+    }
+  }
   return {
-    ...portionsOf(eventPortions(source, file)),
+    ...portionsOf(portions()),
     trailer: async (trailer) => {
-      file.add(source.writer.trailer(trailer))
+      file.add(source.writer.trailer(trailer, lastTime))
       return file.portion()
     },
   }
 }
 
-async function* eventPortions(
-  { pages, writer, portionBytes, wholePages = true }: BodySource,
-  file: ExportFile,
-): AsyncGenerator<BodyPortion, void> {
+/** The lines alone; with what stands before the first line of a file where they are the first of one. */
+export async function* linesOf(
+  source: LinesSource,
+  { isFirst }: { readonly isFirst: boolean },
+): AsyncGenerator<LinesPortion, void> {
+  const { writer } = source
+  const text = idleTexts.pop() ?? new TextBytes(LINES_ROOM_BYTES)
+  const inFile = isFirst ? source : { ...source, writer: { ...writer, head: '' } }
+  try {
+    for await (const filled of fill(text, inFile)) yield { chunk: text.take(), ...filled }
+  } finally {
+    text.waiting = 0
+    if (idleTexts.length < IDLE_TEXTS_MAX && text.roomBytes <= IDLE_ROOM_MAX_BYTES) idleTexts.push(text)
+  }
+}
+
+/** A room for each stretch would have the engine look for garbage four times as often: it counts what lies outside its heap. */
+const idleTexts: TextBytes[] = []
+const IDLE_TEXTS_MAX = 2
+const IDLE_ROOM_MAX_BYTES = 4 * LINES_BYTES
+
+type Filled = Omit<LinesPortion, 'chunk'>
+
+/** Writes all but the trailer to where the file is gathered, and pauses wherever a portion is to be taken from there. */
+async function* fill(
+  file: FileText & { readonly waiting: number },
+  { pages, writer, portionBytes, wholePages = true }: LinesSource,
+): AsyncGenerator<Filled, void> {
   let events = 0
-  const portion = (): BodyPortion => ({ chunk: file.portion(), events, bytes: file.bytes, digest: file.digest() })
+  let lastTime: string | undefined
+  const filled = (isLast: boolean): Filled => {
+    const portion = { events, lastTime, isLast }
+    events = 0
+    return portion
+  }
   file.add(writer.head)
   for await (const page of pages) {
     for (const event of page) {
       if (writer.write === undefined) file.add(writer.event(event))
       else writer.write(event, file)
       events += 1
-      if (file.waiting > portionBytes) yield portion()
+      lastTime = event.header.time
+      if (file.waiting > portionBytes) yield filled(false)
     }
     // Also an empty one: an offset far ahead gives nothing for long, and its reader may leave meanwhile.
-    if (wholePages) yield portion()
+    if (wholePages) yield filled(false)
   }
   file.add(writer.rest())
-  yield portion()
+  yield filled(true)
 }

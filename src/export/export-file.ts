@@ -18,7 +18,17 @@ const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 export class TextBytes {
   /** Bytes since the last portion. */
   waiting = 0
-  #room = Buffer.alloc(0)
+  #room: Buffer
+
+  /** With room for so many: each time that it is too little, as much again is copied. */
+  constructor(roomBytes = 0) {
+    this.#room = Buffer.allocUnsafeSlow(roomBytes)
+  }
+
+  /** That it holds on to. */
+  get roomBytes(): number {
+    return this.#room.length
+  }
 
   add(text: string): void {
     if (text !== '') this.waiting += this.#roomFor(text).write(text, this.waiting)

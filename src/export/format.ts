@@ -36,18 +36,21 @@ export interface FormatWriter {
   readonly before?: (event: LedgerEvent) => void
   /** What was waited for and has not come. Empty in a part: it comes with the part in which it ends. */
   readonly rest: () => string
-  /** Counts and digests all that stands before it: a file that does not end in one was cut. */
-  readonly trailer: (trailer: ExportTrailer) => string
+  /** Counts and digests all that stands before it: a file that does not end in one was cut. `lastTime`: of the last event, where there is one. */
+  readonly trailer: (trailer: ExportTrailer, lastTime: string | undefined) => string
 }
 
 export interface ExportFormat {
   readonly contentType: string
   readonly extension: string
+  /** What is written of an event depends on no other event: ranges of a log may be written side by side. */
+  readonly isByEvent: boolean
   readonly open: (scope: ExportScope) => FormatWriter
 }
 
 /** What lies beyond the pinned log has no leaf there. */
 export function leafWithin(size: number, leafOf: (eventId: string) => number | undefined): ExportScope['leafIndex'] {
+  if (size === 0) return () => undefined
   return (eventId) => {
     const index = leafOf(eventId)
     return index !== undefined && index < size ? index : undefined

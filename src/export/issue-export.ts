@@ -9,10 +9,21 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
-import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar, type Making, NOTHING_MADE } from './export-body.ts'
+import {
+  type BodyMaker,
+  bodyOf,
+  type ExportBody,
+  LINES_BYTES,
+  type LinesMaker,
+  linesOf,
+  type MadeSoFar,
+  type Making,
+  NOTHING_MADE,
+  portionsOf,
+} from './export-body.ts'
 import { type EventPages, pagesOf, type RunBefore, withBefore } from './export-pages.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
-import { type ExportFormat, type ExportScope, leafWithin } from './format.ts'
+import { type ExportFormat, type ExportScope, type FormatWriter, leafWithin } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
 import { type PartInHand, PartMismatchError, partFrom } from './log-part.ts'
 import { type ExportRecord, exportRecord } from './on-record.ts'
@@ -167,31 +178,51 @@ function trailerOf({ ledger, caller, request, pin, part }: ExportInHand, { event
 
 /** In another thread where there is one; else here. */
 function bodyFor(input: ExportInHand): ExportBody {
-  const { ledger, caller, request, pin, elsewhere, part } = input
+  return bodyElsewhere(input) ?? bodyHere(input)
+}
+
+function bodyElsewhere(input: ExportInHand): ExportBody | undefined {
+  const { caller, request, pin, elsewhere, part } = input
   const { format, query = {}, resume } = request
   const { run } = query
   const { until } = pin
-  const offset = resume?.offset ?? 0
-  const { leafIndex, ...scope } = scopeOf(input)
-  if (elsewhere === undefined || until === undefined) {
-    const writer = FORMATS[format].open({ ...scope, leafIndex })
-    const runBefore: RunBefore = async (of, to) => {
-      const found = await ledger.runEvents(caller, of, { from: 0, to })
-      return found.ok ? found.value : undefined
-    }
-    const pages = part === undefined ? input.pages : withBefore(input.pages, writer, runBefore)
-    return bodyOf({ pages, writer, offset, portionBytes: PORTION_BYTES })
-  }
+  if (elsewhere === undefined || until === undefined) return undefined
+  const { leafIndex: _, ...scope } = scopeOf(input)
   const of = { caller: caller.actor, ...scope, ...(run !== undefined && { run }) }
   const after = part?.last?.position
   const leaves = pin.tree?.size ?? 0
   const asOf = { treeSize: leaves, position: until, eventId: pin.tree?.eventId ?? null }
   const matching = scope.filter && { filter: query, asOf }
-  return elsewhere.body({
-    ...{ format, ...of, leaves, until, offset },
-    ...(after !== undefined && { after }),
-    ...(matching && { matching }),
-  })
+  return elsewhere.body(
+    {
+      ...{ format, ...of, leaves, until, offset: resume?.offset ?? 0 },
+      ...(after !== undefined && { after }),
+      ...(matching && { matching }),
+    },
+    linesHere(input),
+  )
+}
+
+/** Stretches of the tenant's log. */
+function linesHere(input: ExportInHand): LinesMaker {
+  const { ledger, caller, request } = input
+  let writer: FormatWriter | undefined
+  return (range, isFirst) => {
+    writer ??= FORMATS[request.format].open(scopeOf(input))
+    const pages = ledger.tenantEvents(caller, range)
+    return portionsOf(linesOf({ pages, writer, portionBytes: LINES_BYTES, wholePages: false }, { isFirst }))
+  }
+}
+
+function bodyHere(input: ExportInHand): ExportBody {
+  const { ledger, caller, request, part } = input
+  const writer = FORMATS[request.format].open(scopeOf(input))
+  const runBefore: RunBefore = async (of, to) => {
+    const found = await ledger.runEvents(caller, of, { from: 0, to })
+    return found.ok ? found.value : undefined
+  }
+  const pages = part === undefined ? input.pages : withBefore(input.pages, writer, runBefore)
+  return bodyOf({ pages, writer, offset: request.resume?.offset ?? 0, portionBytes: PORTION_BYTES })
 }
 
 function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHand): ExportScope {

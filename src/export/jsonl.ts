@@ -57,6 +57,7 @@ export function exportDigest(): ExportDigest {
 export const jsonl: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'jsonl',
+  isByEvent: true,
   // Said first, so that whoever verifies does not take what was left out for missing.
   open: ({ filter, part }) => ({
     head: filter === undefined ? (part === undefined ? '' : partHead(part)) : exportHead(filter),

@@ -13,21 +13,17 @@ import { trailerId } from './signed-trailer.ts'
 export const ocsf: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'ocsf.jsonl',
+  isByEvent: true,
   open: (scope) => {
     const textsOf = activityTexts(scope)
-    let last: string | undefined
     const line = (event: LedgerEvent): string => {
       const { before, after } = textsOf(event)
       return `${before},"raw_data":${JSON.stringify(recordText(event.texts))}${after}`
     }
     return {
       head: '',
-      event: (event) => {
-        last = event.header.time
-        return line(event)
-      },
+      event: line,
       write: (event, file) => {
-        last = event.header.time
         if (event.seal !== 'valid') return file.add(line(event))
         const { before, after } = textsOf(event)
         file.add(`${before},"raw_data":"`)
@@ -35,8 +31,8 @@ export const ocsf: ExportFormat = {
         file.add(`"${after}`)
       },
       rest: () => '',
-      trailer: (trailer) => {
-        const lastMs = last === undefined ? (scope.part?.beforeMs ?? 0) : Date.parse(last)
+      trailer: (trailer, lastTime) => {
+        const lastMs = lastTime === undefined ? (scope.part?.beforeMs ?? 0) : Date.parse(lastTime)
         return `${JSON.stringify(trailerActivity(trailer, lastMs))}\n`
       },
     }

@@ -15,6 +15,7 @@ import { runOf } from './run-of.ts'
 export const otlp: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'otlp.jsonl',
+  isByEvent: false,
   open: (scope) => {
     const spans = new RunSpans(scope)
     return {

@@ -1,12 +1,12 @@
 /** @module The reader's side: makes exports, bundles, replays and answers from a store of its own, one portion at a time, each when it is requested. */
 import { bundlePortions } from '../export/bundle/bundle-portions.ts'
 import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
-import { type ExportBody, type Portions, portionsOf } from '../export/export-body.ts'
+import { type ExportBody, LINES_BYTES, type Portions, portionsOf } from '../export/export-body.ts'
 import { type Pace, ReaderLeftError, type WorkQueue } from '../resources/work-queue.ts'
 import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
 import type { FromReader, HostAnswer, HostQuestion, ReaderJob, ReaderPortion, ToReader } from './protocol.ts'
 import { errorOf, failureOf } from './read-failure.ts'
-import { exportBody } from './reader-exports.ts'
+import { exportBody, exportLines } from './reader-exports.ts'
 import { bundleReads, type ReaderSources, replayLines } from './reader-pages.ts'
 import { answerFile, questionPortions } from './reader-questions.ts'
 import { type ReplayRequest, replayPortions } from './replay-portions.ts'
@@ -99,6 +99,8 @@ export class BodyReader {
     switch (job.kind) {
       case 'export':
         return exportBody(this.#deps, job.request, making)
+      case 'lines':
+        return exportLines(this.#deps, job.request, { ...making, portionBytes: LINES_BYTES, isFirst: job.isFirst })
       case 'bundle':
         return this.#bundle(id, job.request, pace)
       case 'replay':

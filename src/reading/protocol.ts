@@ -2,7 +2,7 @@
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
-import type { BodyPortion, BodyRequest } from '../export/export-body.ts'
+import type { BodyPortion, BodyRequest, LinesPortion, LinesRequest } from '../export/export-body.ts'
 import type { AuditPage, PlannedQuestion } from '../ledger/audit/audit-reads.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
@@ -12,6 +12,7 @@ import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
 /** What a reader makes. */
 export type ReaderJob =
   | { readonly kind: 'export'; readonly request: BodyRequest }
+  | { readonly kind: 'lines'; readonly request: LinesRequest; readonly isFirst: boolean }
   | { readonly kind: 'bundle'; readonly request: BundleRequest }
   | { readonly kind: 'replay'; readonly request: ReplayRequest }
   | { readonly kind: 'question'; readonly request: QuestionRequest }
@@ -31,7 +32,7 @@ export interface PagePortion {
   readonly page: Omit<AuditPage, 'items' | 'itemsText'>
 }
 
-export type ReaderPortion = BodyPortion | ReplayPortion | AnswerPortion | PagePortion
+export type ReaderPortion = BodyPortion | LinesPortion | ReplayPortion | AnswerPortion | PagePortion
 
 /** What only the thread with the log, its key and the index can say: asked in the middle of a portion, one question at a time. */
 export type HostQuestion =

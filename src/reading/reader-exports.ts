@@ -1,6 +1,16 @@
 /** @module An export as a reader makes it: the events of a tenant, a run or a query out of a store of its own, in any format. */
 import { runStream } from '../../schemas/names.ts'
-import { type BodyRequest, bodyOf, type ExportBody } from '../export/export-body.ts'
+import {
+  type BodyRequest,
+  bodyOf,
+  type ExportBody,
+  type LinesPortion,
+  type LinesRequest,
+  type LinesSource,
+  linesOf,
+  type Portions,
+  portionsOf,
+} from '../export/export-body.ts'
 import { type EventPages, type RunBefore, withBefore } from '../export/export-pages.ts'
 import { leafWithin } from '../export/format.ts'
 import { FORMATS } from '../export/formats.ts'
@@ -24,10 +34,30 @@ export interface ExportMaking {
   readonly portionBytes: number
 }
 
-/** The file of the leaves is opened with the first line that names one. */
 export function exportBody(sources: ReaderSources, request: BodyRequest, making: ExportMaking): ExportBody {
-  const { format, ledgerId, tenant, filter, part, leaves: size, offset } = request
-  const { portionBytes } = making
+  const { source, close } = linesSource(sources, request, making)
+  const body = bodyOf({ ...source, offset: request.offset })
+  return { ...body, close: () => body.close().finally(close) }
+}
+
+/** A stretch of an export: `isFirst` where it begins the file. */
+export function exportLines(
+  sources: ReaderSources,
+  request: LinesRequest,
+  { isFirst, ...making }: ExportMaking & { readonly isFirst: boolean },
+): Portions<LinesPortion> {
+  const { source, close } = linesSource(sources, request, making)
+  const lines = portionsOf(linesOf(source, { isFirst }))
+  return { ...lines, close: () => lines.close().finally(close) }
+}
+
+/** The file of the leaves is opened with the first line that names one. */
+function linesSource(
+  sources: ReaderSources,
+  request: LinesRequest,
+  making: ExportMaking,
+): { readonly source: LinesSource; readonly close: () => void } {
+  const { format, ledgerId, tenant, filter, part, leaves: size } = request
   let leaves: LeafReader | undefined
   const leafIndex = leafWithin(size, (eventId) => {
     leaves ??= leavesOf(sources)
@@ -37,15 +67,13 @@ export function exportBody(sources: ReaderSources, request: BodyRequest, making:
   const writer = FORMATS[format].open({ ...scope, leafIndex })
   const found = pagesOf(sources, request, making)
   const pages = part === undefined ? found : withBefore(found, writer, runBefore(sources, request, making.pace))
-  const body = bodyOf({ pages, writer, offset, portionBytes, wholePages: false })
-  const close = async (): Promise<void> => {
-    await body.close()
-    leaves?.[Symbol.dispose]()
+  return {
+    source: { pages, writer, portionBytes: making.portionBytes, wholePages: false },
+    close: () => leaves?.[Symbol.dispose](),
   }
-  return { ...body, close }
 }
 
-async function* pagesOf(sources: ReaderSources, request: BodyRequest, making: ExportMaking): EventPagesMade {
+async function* pagesOf(sources: ReaderSources, request: LinesRequest, making: ExportMaking): EventPagesMade {
   const { store, sealer } = sources
   const { tenant, run, after, until, matching } = request
   await requireReaches(store, until)
@@ -59,8 +87,8 @@ type EventPagesMade = AsyncGenerator<readonly LedgerEvent[], void>
 
 async function* matchingPages(
   { readIndex, store, sealer }: ReaderSources,
-  { tenant }: BodyRequest,
-  { filter, asOf }: NonNullable<BodyRequest['matching']>,
+  { tenant }: LinesRequest,
+  { filter, asOf }: NonNullable<LinesRequest['matching']>,
   { owner, pace }: ExportMaking,
 ): EventPagesMade {
   for (let afterLeaf: number | undefined; ; ) {
@@ -75,7 +103,7 @@ async function* matchingPages(
   }
 }
 
-function runBefore({ store }: ReaderSources, { tenant }: BodyRequest, pace: Pace): RunBefore {
+function runBefore({ store }: ReaderSources, { tenant }: LinesRequest, pace: Pace): RunBefore {
   return async (run, to) => parsed(pacedPages(store.readStream(runStream(tenant, run), { from: 0, to }), pace))
 }
 

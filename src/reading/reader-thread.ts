@@ -36,6 +36,7 @@ export class ReaderThread {
   readonly #hosts = new Map<number, AnswerHost>()
   #bodies = 0
   #heapBytes = 0
+  #readiness = new Readiness()
 
   constructor(options: ReaderThreadOptions) {
     this.#options = options
@@ -76,6 +77,12 @@ export class ReaderThread {
     }
   }
 
+  /** Resolves once it has opened the store; starts it where it does not run. Rejects with `StoreUnavailableError` where it ends before. */
+  ready(): Promise<void> {
+    if (this.#worker === undefined) this.#start()
+    return this.#readiness.reached
+  }
+
   async end(): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
@@ -95,10 +102,12 @@ export class ReaderThread {
       },
     })
     this.#worker = worker
+    this.#readiness = new Readiness()
     return worker
   }
 
   #receive(message: FromReader): void {
+    if (message.kind === 'ready') this.#readiness.reach()
     if (message.kind === 'fault') this.#options.onFault(message.fault)
     if (message.kind === 'memory') this.#heapBytes = message.heapBytes
     if (!('id' in message)) return
@@ -130,6 +139,23 @@ export class ReaderThread {
     this.#bodies = 0
     this.#heapBytes = 0
     for (const { reject } of waiting.values()) reject(lost(reason))
+    this.#readiness.miss(lost(reason))
+  }
+}
+
+/** Of one life of a thread. */
+class Readiness {
+  readonly reached: Promise<void>
+  reach: () => void = () => undefined
+  miss: (error: Error) => void = () => undefined
+
+  constructor() {
+    this.reached = new Promise((resolve, reject) => {
+      this.reach = resolve
+      this.miss = reject
+    })
+    // Nobody may wait for it.
+    this.reached.catch(() => undefined)
   }
 }
 

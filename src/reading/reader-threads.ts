@@ -3,7 +3,15 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { AnswerBodyMaker, AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleMaker } from '../export/bundle/bundle-portions.ts'
 import type { BundleHost, BundleRequest } from '../export/bundle/plan-bundle.ts'
-import type { BodyMaker, BodyPortion, BodyRequest, ExportBody, Portions } from '../export/export-body.ts'
+import type {
+  BodyMaker,
+  BodyPortion,
+  BodyRequest,
+  ExportBody,
+  LinesPortion,
+  LinesRequest,
+  Portions,
+} from '../export/export-body.ts'
 import type { AuditPage, PlannedQuestion } from '../ledger/audit/audit-reads.ts'
 import type { AnswerMaker } from '../ledger/audit/audit-service.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
@@ -40,12 +48,14 @@ export interface ReaderStats {
 }
 
 export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, AnswerBodyMaker, AsyncDisposable {
+  readonly count: number
   readonly #threads: readonly ReaderThread[]
   readonly #index: IndexOwner
   #lastId = 0
   #deaths = 0
 
   constructor({ count, file, workerData, log, onFault, index }: ReaderThreadsOptions) {
+    this.count = count
     this.#index = index
     const onDeath = (why: string): void => {
       this.#deaths += 1
@@ -68,6 +78,16 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
         return answer.chunk
       },
     }
+  }
+
+  /** A stretch of an export: `isFirst` where it begins the file. */
+  lines(request: LinesRequest, isFirst: boolean): Portions<LinesPortion> {
+    return this.#begun<LinesPortion>({ kind: 'lines', request, isFirst }).portions
+  }
+
+  /** Starts them all where they do not run. Rejects with `StoreUnavailableError` where one cannot begin. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#threads.map((each) => each.ready()))
   }
 
   bundle(request: BundleRequest, host: Pick<BundleHost, 'sign'>): Portions<BodyPortion> {

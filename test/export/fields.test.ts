@@ -59,7 +59,7 @@ async function exported(format: FormatName): Promise<string> {
   const part = { from: 1, root: DIGEST, edge: [DIGEST], beforeMs: 0 }
   const inPart = FORMATS[format].open({ ledgerId: UUID, tenant: 'acme', part, leafIndex: () => 1 })
   const heads = format === 'jsonl' ? [inPart.head] : []
-  return [...heads, writer.head, ...events, writer.rest(), writer.trailer(TRAILER)].join('')
+  return [...heads, writer.head, ...events, writer.rest(), writer.trailer(TRAILER, undefined)].join('')
 }
 
 const objectsOf = (text: string): JsonObject[] =>

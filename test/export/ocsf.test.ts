@@ -19,7 +19,7 @@ test.before(async (context) => {
   })
   const digest = `sha256:${'0'.repeat(64)}`
   const trailer = { v: 1, ledgerId: 'ledger-1', tenant: 'acme', run: null, events: 1, digest, asOf: null } as const
-  const texts = [...[...events, ...traced].map((event) => writer.event(event)), writer.trailer(trailer)]
+  const texts = [...[...events, ...traced].map((event) => writer.event(event)), writer.trailer(trailer, undefined)]
   context.lines = texts.map((text) => JSON.parse(text) as JsonObject)
 })
 
