@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { seriousFaults } from '../support/axe.ts'
 import { countersign } from '../support/command-line.ts'
 import { FORKED_RUN, HOSTILE_RUN, REFUSED_RUN } from '../support/dashboard-seed.ts'
 import { findChromium } from '../support/find-chromium.ts'
@@ -14,7 +13,6 @@ import { tempFolder } from '../support/temp-folder.ts'
 const test = suite('dashboard: in a real browser')
 
 const executablePath = findChromium()
-const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 interface Opened {
   readonly page: Page
@@ -58,23 +56,6 @@ async function signIn(page: Page, url: string, folder: string): Promise<void> {
 }
 
 const CLICKS_MAX = 3
-
-async function seriousFaults(page: Page): Promise<readonly string[]> {
-  await page.addScriptTag({ path: AXE }).catch(() => page.evaluate(readFileSync(AXE, 'utf8')))
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run: () => Promise<{ violations: Violation[] }> } }
-    return (await axe.run()).violations
-  })
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-}
-
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
 
 const MAIN_PAGES = [
   '/ui/overview',

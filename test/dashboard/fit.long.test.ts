@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { PAGES } from '../../src/dashboard/dashboard.tsx'
 import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
+import { seriousFaults } from '../support/axe.ts'
 import { countersign } from '../support/command-line.ts'
 import { seedShowcase } from '../support/dashboard-seed.ts'
 import { findChromium } from '../support/find-chromium.ts'
@@ -25,7 +26,16 @@ const PATHS = [
   '/ui/overview',
   '/ui/runs',
   ...OF_RUN.map((rest) => RUN + rest),
-  ...['/ui/doubts', '/ui/approvals', '/ui/spend', '/ui/log', '/ui/audit', '/ui/service'],
+  ...[
+    '/ui/doubts',
+    '/ui/approvals',
+    '/ui/approvals?asOf=60',
+    '/ui/nowhere',
+    '/ui/spend',
+    '/ui/log',
+    '/ui/audit',
+    '/ui/service',
+  ],
   ...Object.keys(AUDIT_QUERIES).map((name) => `/ui/audit/${name}${name === 'search' ? '?text=claims' : ''}`),
 ]
 
@@ -74,6 +84,18 @@ claim('no page is wider than its viewport at 390, 768 and 1440 pixels, whatever 
         assert.ok((await gotoWithWideLetters(page, url + path)) < 500, path)
         const wide = await page.evaluate(() => document.documentElement.scrollWidth)
         assert.ok(wide <= width, `${path} is ${wide} pixels wide at ${width}`)
+      }
+    }
+  })
+})
+
+claim('axe finds nothing serious on any page, whatever the names in it, in light and dark', async () => {
+  await withPage(async (page, url) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const path of PATHS) {
+        await page.goto(url + path)
+        assert.equal(await seriousFaults(page), [], `${path} in ${colorScheme}`)
       }
     }
   })

@@ -73,5 +73,6 @@ export function barLabel(span: Span): string {
   const what = span.compensates === undefined ? 'Call' : 'Compensation'
   const took = span.toTime === undefined ? '' : `, ${duration(span.fromTime, span.toTime)}`
   const attempt = span.attempt > 1 ? `, attempt ${span.attempt}` : ''
-  return `${what} ${clipped(visibleText(span.tool), TEXT_CHARS)}: ${STATUS[span.status]}${took}${attempt} (event ${span.from})`
+  // The whole name: it stands in the bar, and what is heard has to hold what is seen (WCAG 2.5.3).
+  return `${what} ${visibleText(span.tool)}: ${STATUS[span.status]}${took}${attempt} (event ${span.from})`
 }
