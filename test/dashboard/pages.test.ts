@@ -102,6 +102,14 @@ test('how a rollback ended stands in words on every page of its run', async () =
   assert.not.match(html, /COMPENSATION_FAILED/)
 })
 
+test('back in the browser, a form of filters shows those of its page, not what was ticked when it was left', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  // A browser restores what was typed and ticked, but not in a form without autocompletion.
+  for (const path of ['/ui/runs', '/ui/audit/events', '/ui/spend'])
+    assert.match(await client.html(path), /<form [^>]*autocomplete="off"/, path)
+})
+
 test('a run of another tenant looks like a run that does not exist, on every page (A11)', async () => {
   await using edge = await seeded()
   const foreign = await signedIn(edge, { tenant: 'beta' })

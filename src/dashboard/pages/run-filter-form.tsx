@@ -10,7 +10,7 @@ import type { RunQuery } from './run-filters.ts'
 
 export function FilterForm({ query, rows }: { readonly query: RunQuery; readonly rows: readonly Row[] }) {
   return (
-    <form method="get" action={RUNS} class="filters" aria-label="Filter runs">
+    <form method="get" action={RUNS} autocomplete="off" class="filters" aria-label="Filter runs">
       <div>
         <label for="f-status">Status</label>
         <select id="f-status" name="status">

@@ -84,7 +84,7 @@ function SpendBody({ query, total, held, days, charts }: BodyProps) {
         </div>
       </div>
       <PeriodChips path={SPEND} query={query} />
-      <form method="get" class="filters" aria-label="Period">
+      <form autocomplete="off" method="get" class="filters" aria-label="Period">
         <PeriodFields since={query.since} until={query.until} zone={query.zone} />
         <div>
           <label for="f-asOf">As of so many events</label>

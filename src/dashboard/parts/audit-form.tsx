@@ -19,7 +19,7 @@ const SPEND_BY = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
 export function AuditForm({ name, filters, typed, items }: AuditFormProps) {
   return (
-    <form method="get" action={auditPath(name)} class="filters audit-filters" aria-label="Filters">
+    <form autocomplete="off" method="get" action={auditPath(name)} class="filters audit-filters" aria-label="Filters">
       {name === 'spend' && <Choice name="by" values={SPEND_BY} value={typed.by ?? 'run'} />}
       {typed.routine !== undefined && <input type="hidden" name="routine" value={typed.routine} />}
       {name === 'sample' && <Field name="seed" value={typed.seed} />}
