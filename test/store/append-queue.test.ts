@@ -39,10 +39,10 @@ test('of many appends in one turn the writer gets the first few at once, and the
   const { posted, add } = started()
   for (let each = 0; each < 16; each += 1) void add()
   assert.equal(sizes(posted), [16])
-  for (let each = 0; each < 47; each += 1) void add()
+  for (let each = 0; each < 27; each += 1) void add()
   assert.equal(sizes(posted), [16])
   void add()
-  assert.equal(sizes(posted), [16, 48])
+  assert.equal(sizes(posted), [16, 28])
 })
 
 test('what comes behind the first group leaves at the end of the turn, few as it is', async () => {

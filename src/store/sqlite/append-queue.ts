@@ -28,8 +28,11 @@ const GROUPS_IN_FLIGHT = 2
  * and seals the rest. Measured in process with 64 appends in flight: 1.45 times the rate.
  */
 const FIRST_GROUP_APPENDS = 16
-/** The group behind one that the writer has in hand: it need not be early, and a larger one costs fewer commits and messages. */
-const NEXT_GROUP_APPENDS = 48
+/**
+ * The group behind one that the writer has in hand: it need not be early, and a larger one costs fewer commits and messages. Much larger, and
+ * of 64 appends in flight too few are left to decide on meanwhile: with 48 the writer waits for this thread.
+ */
+const NEXT_GROUP_APPENDS = 28
 const OVERLOAD_RETRY_MS = 250
 const STOPPED_RETRY_MS = 500
 
