@@ -97,12 +97,23 @@ const padded = new WeakMap<KeyObject, Padded>()
  * again as the hashing. A text may come in pieces, none of which ends within a surrogate pair: they need not be put together first.
  */
 export function textMac(text: string, key: MacKey, second = '', third = ''): string {
+  return macOf([text, second, third], key, 'base64url')
+}
+
+/** As `textMac`, in lowercase hexadecimal digits. */
+export function textMacHex(text: string, key: MacKey, second = ''): string {
+  return macOf([text, second, ''], key, 'hex')
+}
+
+type Pieces = readonly [string, string, string]
+
+function macOf([text, second, third]: Pieces, key: MacKey, encoding: 'base64url' | 'hex'): string {
   const chars = text.length + second.length + third.length
   // A UTF-16 unit takes at most three bytes of UTF-8.
   if (key instanceof Uint8Array || BLOCK_BYTES + chars * 3 > SCRATCH_BYTES)
     return createHmac(ALGORITHM, key)
       .update(text + second + third)
-      .digest('base64url')
+      .digest(encoding)
 
   const { inner, outer } = paddedKey(key)
   scratch.set(inner)
@@ -110,7 +121,7 @@ export function textMac(text: string, key: MacKey, second = '', third = ''): str
   if (second !== '') end += scratch.write(second, end)
   if (third !== '') end += scratch.write(third, end)
   outer.write(hash(ALGORITHM, scratch.subarray(0, end), 'binary'), BLOCK_BYTES, 'latin1')
-  return hash(ALGORITHM, outer, 'base64url')
+  return hash(ALGORITHM, outer, encoding)
 }
 
 function paddedKey(key: KeyObject): Padded {

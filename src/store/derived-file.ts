@@ -11,6 +11,8 @@ export interface DerivedFile extends Disposable {
 /** Vouches for what a file holds, with keys that whoever edits the file has not. */
 export interface FileGuard {
   readonly rowKey: () => Uint8Array
+  /** HMAC-SHA-256 under the row key over both texts in UTF-8, one behind the other, in lowercase hexadecimal digits. */
+  readonly rowMac: (table: string, row: string) => string
   readonly seal: (text: string) => string
   readonly holds: (text: string, seal: string) => boolean
 }

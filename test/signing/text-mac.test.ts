@@ -2,7 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { textMac } from '../../src/signing/digests.ts'
+import { textMac, textMacHex } from '../../src/signing/digests.ts'
 import { anyCharacter } from '../support/any-character.ts'
 
 const test = suite('hmac')
@@ -50,6 +50,25 @@ test('a mac is the one that the library makes, of any text under any key, whatev
       assert.is(textMac(value, keyOf(32)), createHmac('sha256', keyOf(32)).update(value).digest('base64url'))
       assert.is(textMac('', keyOf(32), 'x', value), textMac(`x${value}`, keyOf(32)))
     }
+})
+
+test('a mac in hexadecimal digits is the one that the library makes, over a name and a text of any length, in any order', () => {
+  const texts = [
+    '',
+    '[1,"a"]',
+    'é\u{1f600}',
+    '\ud800 alone',
+    'x'.repeat(21_000),
+    'ö'.repeat(22_000),
+    '\u{1f600}'.repeat(40_000),
+  ]
+  for (const keyBytes of [0, 1, 32, 64, 65, 200]) {
+    const key = createSecretKey(Uint8Array.from({ length: keyBytes }, (_, at) => (at * 7) % 256))
+    for (const text of [...texts, ...texts.toReversed()]) {
+      const expected = createHmac('sha256', key).update('events\n').update(text).digest('hex')
+      assert.is(textMacHex('events\n', key, text), expected, `${keyBytes} bytes, ${text.length} characters`)
+    }
+  }
 })
 
 test.run()

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { copyFileSync, renameSync, statSync, utimesSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
@@ -15,6 +16,10 @@ const test = suite('readings of the index beside its owner')
 const KEY = Buffer.alloc(32, 7)
 const GUARD: FileGuard = {
   rowKey: () => KEY,
+  rowMac: (table, row) =>
+    createHmac('sha256', KEY)
+      .update(table + row)
+      .digest('hex'),
   seal: (text) => `sealed ${text}`,
   holds: (text, seal) => seal === `sealed ${text}`,
 }

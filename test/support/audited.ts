@@ -1,4 +1,5 @@
 /** @module Audit queries in short, over a test ledger that keeps the auditors' index. */
+import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { AuditQueryName } from '../../src/ledger/audit/audit-queries.ts'
 import type {
@@ -7,6 +8,7 @@ import type {
   AuditQuestion,
   AuditReads,
   AuditRefusal,
+  RunsAsOfRequest,
 } from '../../src/ledger/audit/audit-reads.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
 import { alice } from './test-ledger.ts'
@@ -45,4 +47,22 @@ export async function askAll(
     if (answer.next === undefined) return items
     page = { ...page, after: answer.next, treeSize: answer.asOf.treeSize, eventId: answer.asOf.eventId ?? '' }
   }
+}
+
+type AnswerAsOf = { readonly ok: true } | AuditRefusal
+
+/** Of a ledger with one run `r` of tenant `acme`: what must be refused to whoever asks for a page as of a size of the log. */
+export async function assertRefusesPagesAsOf(
+  ask: (caller: Caller, page: RunsAsOfRequest) => Promise<AnswerAsOf>,
+): Promise<void> {
+  const code = async (caller: Partial<Caller>, page: Partial<RunsAsOfRequest>): Promise<string> => {
+    const found = await ask({ ...alice, ...caller }, { treeSize: 1, limit: 5, ...page })
+    return found.ok ? 'ok' : found.code
+  }
+  assert.is(await code({}, {}), 'ok')
+  assert.is(await code({}, { treeSize: 1_000_000 }), 'invalid-query')
+  assert.is(await code({}, { eventId: crypto.randomUUID() }), 'cursor-gone')
+  assert.is(await code({ agent: 'ann' }, {}), 'agent-mismatch')
+  assert.is(await code({ run: 'r' }, {}), 'run-mismatch')
+  assert.is(await code({ tenant: 'other' }, {}), 'invalid-query')
 }

@@ -1,6 +1,7 @@
 /** @module The keys that files beside the store are sealed with: derived from the ledger's, of no use for anything else. */
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { textMacHex } from '../../signing/digests.ts'
 import { currentKey, deriveRunKey } from '../../signing/key-ring.ts'
 import { sameText } from '../../signing/same-text.ts'
 import type { FileGuard } from '../../store/derived-file.ts'
@@ -28,8 +29,10 @@ export function logFileGuard(keys: KeySource): FileGuard {
 function guardUnder(name: string, key: Uint8Array): FileGuard {
   const seal = (text: string): string =>
     `${name}.${createHmac('sha256', key).update('countersign/derived-file/v1\n').update(text).digest('base64url')}`
+  const keyObject = createSecretKey(key)
   return {
     rowKey: () => key,
+    rowMac: (table, row) => textMacHex(table, keyObject, row),
     seal,
     holds: (text, value) => sameText(value, seal(text)),
   }

@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
 import type { Database } from './open.ts'
 import { fileIdentity, fileState, readRest, saveRest } from './rest-file.ts'
-import { RowMac } from './row-mac.ts'
 
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
@@ -45,7 +44,6 @@ export class RowSeal {
   #writes = 0
   /** Connections of this process that are being opened. */
   #openings = 0
-  #mac: RowMac | undefined
 
   constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
     this.#db = db
@@ -217,8 +215,7 @@ export class RowSeal {
   }
 
   #valueOf(name: string, text: string): bigint {
-    this.#mac ??= new RowMac(this.#guard.rowKey())
-    return this.#mac.of(`${name}\n`, text)
+    return BigInt(`0x${this.#guard.rowMac(`${name}\n`, text)}`)
   }
 
   #after(name: string, rowid: number | undefined): readonly TextRow[] {

@@ -7,7 +7,7 @@ import { Followed } from '../../../src/ledger/followed.ts'
 import { RunList } from '../../../src/ledger/read/run-list.ts'
 import type { Pace } from '../../../src/resources/work-queue.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
-import { auditOf } from '../../support/audited.ts'
+import { assertRefusesPagesAsOf, auditOf } from '../../support/audited.ts'
 import { randomRun } from '../../support/random-run.ts'
 import { drive, ok } from '../../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
@@ -87,16 +87,7 @@ past('a size beyond the log, another log, and a token of one agent or one run ar
   await using test = await testLedger({ audit: true })
   await drive(test, 'r').start()
   const { runs } = auditOf(test.ledger)
-  const code = async (caller: object, page: object): Promise<string> => {
-    const found = await runs({ ...alice, ...caller }, {}, { treeSize: 1, limit: 5, ...page })
-    return found.ok ? 'ok' : found.code
-  }
-  assert.is(await code({}, {}), 'ok')
-  assert.is(await code({}, { treeSize: 1_000_000 }), 'invalid-query')
-  assert.is(await code({}, { eventId: crypto.randomUUID() }), 'cursor-gone')
-  assert.is(await code({ agent: 'ann' }, {}), 'agent-mismatch')
-  assert.is(await code({ run: 'r' }, {}), 'run-mismatch')
-  assert.is(await code({ tenant: 'other' }, {}), 'invalid-query')
+  await assertRefusesPagesAsOf((caller, page) => runs(caller, {}, page))
 })
 
 past('a page looks at so many runs and folds so many events, and says where the next one goes on (A255)', async () => {
