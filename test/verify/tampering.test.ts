@@ -242,6 +242,41 @@ tampering('a stream whose events are gone and whose name is not is named', async
   )
 })
 
+tampering('a name under an id that no event can have is named', async ({ store }) => {
+  for (const id of ['-7', '9223372036854775807']) {
+    const seen = await after(store, (path) => {
+      tamper(path, (db) => db.exec(`INSERT INTO streams (id, name) VALUES (${id}, 'run-acme.ghost')`))
+    })
+    assert.is(seen.result.verdict, 'TAMPERED')
+    assert.equal(
+      seen.faults.map(({ code, stream }) => [code, stream]),
+      [['stream-without-events', 'run-acme.ghost']],
+    )
+  }
+})
+
+tampering(
+  'a row before the first position, where only who reads its stream meets it, is noticed (A301)',
+  async (context) => {
+    const { store, rows } = context
+    const last = rows.findLast(({ stream }) => stream === 'run-acme.one') ?? at(rows, 1)
+    const put = `INSERT INTO events (position, stream_id, revision, header, salt, data)
+      SELECT ?, stream_id, revision + 1, header, salt, data FROM events WHERE position = ?`
+    for (const position of [0, -1, -(2 ** 53), -(2n ** 63n)]) {
+      const path = store.copy('before.db')
+      tamper(path, (db) => db.prepare(put).run(position, last.position))
+      for (const depth of ['fast', 'full'] as const) {
+        const { result, faults } = await look(store, path, depth)
+        assert.is(result.verdict, 'TAMPERED')
+        assert.equal(
+          faults.map(({ code, message }) => [code, message.includes(`at ${position}`)]),
+          [['position-order', true]],
+        )
+      }
+    }
+  },
+)
+
 tampering('events whose stream lost its name are named by position', async ({ store, rows }) => {
   const seen = await after(store, (path) => {
     tamper(path, (db) => db.exec(`DELETE FROM streams WHERE name = 'run-acme.two'`))

@@ -7,7 +7,7 @@ import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, isSqliteCode, openReadOnly } from './open.ts'
 import { BLOCK_ROWS, blockReader, type ReadBlock } from './row-blocks.ts'
-import { faultAt, reasonOf, unreadable } from './row-faults.ts'
+import { faultAt, reasonOf, rowsBeforeFirst, schemaFault, unreadable } from './row-faults.ts'
 import { saltBytes, saltText } from './salt-text.ts'
 import {
   PAGE_BYTES,
@@ -18,7 +18,6 @@ import {
   type ScanFault,
   type ScanItem,
 } from './scanned-rows.ts'
-import { checkSchema } from './schema.ts'
 import { structureFaults } from './structure.ts'
 import { walLossAtRest } from './wal-loss.ts'
 
@@ -55,17 +54,6 @@ function damagedLogError(cause: unknown, path: string): StoreOpenError | undefin
   })
 }
 
-/** Altered triggers are a finding of their own; the events can be read all the same. */
-function schemaFault(db: Database, path: string): ScanFault | undefined {
-  try {
-    if (checkSchema(db, path)) throw new StoreOpenError('store-unreadable', `${path} is empty: it is no store yet`)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof StoreOpenError) || error.code !== 'store-corrupt') throw error
-    return faultAt('schema-altered', 'the tables or triggers that keep the store append-only were altered', {})
-  }
-}
-
 type Row = readonly [
   position: string,
   streamId: unknown,
@@ -90,6 +78,8 @@ class Scan implements RowScan {
   readonly #altered: ScanFault | undefined
   readonly #path: string
   readonly #names = new Map<number, string>()
+  /** Names under ids that no event can have. */
+  #outside: readonly string[] = []
   #used = new Set<number>()
   #readBlock: ReadBlock | undefined
 
@@ -129,7 +119,7 @@ class Scan implements RowScan {
         after = next
       } else if (items.length === 0) break
     }
-    yield this.#emptyStreams()
+    yield [...rowsBeforeFirst(this.#db), ...this.#emptyStreams()]
   }
 
   *range({ after, to }: { readonly after: number; readonly to: number }): Generator<RangeRow> {
@@ -247,9 +237,12 @@ class Scan implements RowScan {
       const rows = this.#db
         .prepare<[], [unknown, unknown]>(`SELECT ${WHOLE('id')}, name FROM streams NOT INDEXED`)
         .raw()
+      const outside: string[] = []
       for (const [id, name] of rows.iterate()) {
-        if (typeof id === 'number' && typeof name === 'string') this.#names.set(id, name)
+        if (typeof id !== 'number') outside.push(String(name))
+        else if (typeof name === 'string') this.#names.set(id, name)
       }
+      this.#outside = outside
       return undefined
     } catch (error) {
       return faultAt('structure', `the names of the streams cannot all be read: ${reasonOf(error)}`, {})
@@ -258,7 +251,7 @@ class Scan implements RowScan {
 
   #emptyStreams(): readonly ScanFault[] {
     const empty = [...this.#names].filter(([id]) => !this.#used.has(id))
-    return empty.map(([, stream]) =>
+    return [...empty.map(([, name]) => name), ...this.#outside].map((stream) =>
       faultAt('stream-without-events', 'the store names it and holds no event of it', { stream }),
     )
   }

@@ -17,6 +17,7 @@ export interface ScannedRecord {
 
 export type ScanFaultCode =
   | 'row-type'
+  | 'position-order'
   | 'not-utf8'
   | 'stream-row-missing'
   | 'stream-without-events'
