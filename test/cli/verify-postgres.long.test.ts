@@ -52,6 +52,12 @@ const TAMPERINGS: readonly Tampering[] = [
     sql: (t) => `UPDATE ${t} SET request = 'x' WHERE stream = 'run-acme.r' AND revision = 1`,
     named: /request/,
   },
+  ...['-5', '0', '9000000000000000000'].map((position) => ({
+    what: `an event more at position ${position}`,
+    sql: (t: string) => `INSERT INTO ${t} (position, stream, revision, header, salt, data)
+      SELECT ${position}, stream, revision + 1, header, salt, data FROM ${t} WHERE stream = 'run-acme.r' ORDER BY revision DESC LIMIT 1`,
+    named: new RegExp(`position-order.*1 stand at positions that were never given out, the first at ${position}`),
+  })),
 ]
 
 test('whatever a superuser changes behind the triggers is TAMPERED and named; a disabled trigger as well', async () => {

@@ -6,7 +6,7 @@ import type { ReadRecord, StoreReader } from '../event-store.ts'
 import { readHalfOf } from '../read-only-store.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { PostgresStore } from './postgres-store.ts'
-import { scanAll } from './reads.ts'
+import { rowsOutside, scanAll } from './reads.ts'
 import { checkSchema, checkVersion, schemaFaults } from './schema-check.ts'
 import { checkServer, closeSessions, openSessions } from './sessions.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
@@ -33,13 +33,13 @@ export async function openPostgresReader({ url, timings }: ReaderOptions): Promi
 /** A record without its position, whose gaps say nothing; stream, revision and request id are columns beside the header. */
 export type ScannedRow = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
 
-export interface SchemaFault {
-  readonly fault: { readonly code: 'schema-altered'; readonly message: string }
+export interface PostgresFault {
+  readonly fault: { readonly code: 'schema-altered' | 'position-order'; readonly message: string }
 }
 
-export type PostgresScanPage = readonly (ScannedRow | SchemaFault)[]
+export type PostgresScanPage = readonly (ScannedRow | PostgresFault)[]
 
-/** Every event for verification, in the store's order, then what of the schema is not as it was made. Throws `StoreOpenError` and `StoreUnavailableError`. */
+/** Every event for verification, in the store's order, then rows at positions that were never given out, and what of the schema is not as it was made. Throws `StoreOpenError` and `StoreUnavailableError`. */
 export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGenerator<PostgresScanPage, void> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
   const sessions = openSessions(readConnectionUrl(url), waits)
@@ -48,6 +48,9 @@ export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGener
     for await (const { records } of scanAll(sessions, { writersMs: waits.writersMs })) {
       yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
     }
+    const outside = await rowsOutside(sessions)
+    const message = `${outside.rows} stand at positions that were never given out, the first at ${outside.first}`
+    if (outside.rows > 0) yield [{ fault: { code: 'position-order', message } }]
     yield (await schemaFaults(sessions)).map((message) => ({ fault: { code: 'schema-altered' as const, message } }))
   } finally {
     await closeSessions(sessions)

@@ -108,6 +108,17 @@ async function settledFor(sessions: Sessions, waitMs: number): Promise<number> {
 
 const endOf = (group: number): number => (group + 1) * GROUP_SIZE - 1
 
+/** Rows at positions that no group has: whoever reads all events never comes there, and only a reader of their stream meets them. */
+export async function rowsOutside(sessions: Sessions): Promise<{ readonly rows: number; readonly first: string }> {
+  const { schema } = sessions.target
+  const [row] = await read(
+    sessions,
+    `SELECT count(*) AS rows, min(position) AS first FROM ${table(sessions)} WHERE position < 1
+      OR position >= (SELECT (CASE WHEN is_called THEN last_value ELSE 0 END + 1) * ${GROUP_SIZE} FROM ${schema}.append_groups)`,
+  )
+  return { rows: Number(row?.rows), first: String(row?.first) }
+}
+
 export async function recordAt(sessions: Sessions, position: Position): Promise<ReadRecord | undefined> {
   const text = `SELECT ${COLUMNS} FROM ${table(sessions)} WHERE position = $1`
   const [row] = await read(sessions, text, [parsePosition(position)])
