@@ -4,7 +4,7 @@
  */
 import { AUDIT_FILTERS, type AuditFilterField, PART_FIELDS } from '../schemas/audit-fields.ts'
 import type { EventQuery } from '../schemas/event-query.ts'
-import { BODY_FACTS, type BodyFact, type EventType, factIn, type Saying } from '../schemas/event-type.ts'
+import { BODY_FACTS, type BodyFact, type EventType, factIn, type Rating } from '../schemas/event-type.ts'
 import { declarationOf } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
@@ -46,14 +46,14 @@ export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {
     const found = factIn(name, data)
     if (found !== undefined) facts[name] = found
   }
-  const verdict = declared && sayingOf(declared, data).verdict
+  const verdict = declared && ratingOf(declared, data).verdict
   if (verdict) facts.verdict = verdict
   return facts
 }
 
-/** What an event says of what it records. */
-export function sayingOf({ says }: Pick<EventType, 'says'>, data: JsonObject): Saying {
-  return typeof says === 'function' ? says(data) : says
+/** How an event counts for whoever looks through many: what it decided, whether it came about, how soon somebody should look. */
+export function ratingOf({ rating }: Pick<EventType, 'rating'>, data: JsonObject): Rating {
+  return typeof rating === 'function' ? rating(data) : rating
 }
 
 /** Id of the call whose claim an event leans on. */

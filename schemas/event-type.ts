@@ -1,5 +1,5 @@
 /**
- * @module What is declared of an event type: its body, what it says, what can be asked of it, and what it changes. One file a type lies in
+ * @module What is declared of an event type: its body, its rating, what can be asked of it, and what it changes. One file a type lies in
  * `schemas/events/`; exports, the auditors' index, the dashboard and the command line read the declarations and know no type by its name.
  */
 import type { z } from 'zod'
@@ -10,7 +10,7 @@ import type { Verdict } from './verdict.ts'
 export const FAMILIES = ['run', 'handoff', 'call', 'compensation', 'budget', 'fork', 'ledger', 'access'] as const
 export type Family = (typeof FAMILIES)[number]
 
-export interface Saying {
+export interface Rating {
   readonly verdict: Verdict | null
   /** Whether what was attempted came about. Without a default: nothing is a success because nobody looked. */
   readonly outcome: 'success' | 'failure'
@@ -71,7 +71,7 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   /** What was done to the ledger's resources, as OCSF has it. */
   readonly activity: 'create' | 'read' | 'update'
   /** A function where the body decides; it is total over any JSON object, as an index reads bodies that nobody has verified. */
-  readonly says: Saying | ((body: JsonObject) => Saying)
+  readonly rating: Rating | ((body: JsonObject) => Rating)
   readonly facts: readonly BodyFact[]
   /** Rules of findings in the body, the body's refusal code, or always the same ones. */
   readonly rules?: 'findings' | 'code' | readonly string[]
@@ -99,13 +99,13 @@ export function eventType<Schema extends z.ZodObject>(declared: Declared<Schema>
 }
 
 /** A saying for each value of a member; a body with another value does not fit its schema, and what it records did not come about. */
-export function saysBy<Schema extends z.ZodObject, Member extends keyof z.infer<Schema> & string>(
+export function ratedBy<Schema extends z.ZodObject, Member extends keyof z.infer<Schema> & string>(
   _schema: Schema,
   member: Member,
-  sayings: Readonly<Record<z.infer<Schema>[Member] & string, Saying>>,
-): (body: JsonObject) => Saying {
-  const known: Readonly<Record<string, Saying>> = sayings
-  const fallback: Saying = { verdict: null, outcome: 'failure', severity: 'medium' }
+  ratings: Readonly<Record<z.infer<Schema>[Member] & string, Rating>>,
+): (body: JsonObject) => Rating {
+  const known: Readonly<Record<string, Rating>> = ratings
+  const fallback: Rating = { verdict: null, outcome: 'failure', severity: 'medium' }
   return ({ [member]: value }) =>
     typeof value === 'string' && Object.hasOwn(known, value) ? (known[value] ?? fallback) : fallback
 }

@@ -51,7 +51,7 @@ export const AccessRecorded = eventType({
   family: 'access',
   label: 'Access recorded',
   activity: 'read',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   routine: true,
   changes: {},

@@ -10,7 +10,7 @@ export const ApprovalDenied = eventType({
   family: 'call',
   label: 'Approval denied',
   activity: 'update',
-  says: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
   facts: ['tool', 'approval'],
   notable: true,
   announced: { as: 'approval.denied', members: ['approvalId', 'tool', 'argsDigest'] },

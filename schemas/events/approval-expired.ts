@@ -8,7 +8,7 @@ export const ApprovalExpired = eventType({
   family: 'call',
   label: 'Approval expired',
   activity: 'update',
-  says: { verdict: 'expired', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'expired', outcome: 'failure', severity: 'medium' },
   facts: ['tool', 'approval'],
   notable: true,
   announced: { as: 'approval.expired', members: ['approvalId', 'tool'] },

@@ -10,7 +10,7 @@ export const ApprovalGranted = eventType({
   family: 'call',
   label: 'Approval granted',
   activity: 'update',
-  says: { verdict: 'granted', outcome: 'success', severity: 'low' },
+  rating: { verdict: 'granted', outcome: 'success', severity: 'low' },
   facts: ['tool', 'approval'],
   notable: true,
   announced: { as: 'approval.granted', members: ['approvalId', 'tool', 'argsDigest', 'complete'] },

@@ -11,7 +11,7 @@ export const ApprovalRequested = eventType({
   family: 'call',
   label: 'Approval requested',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'low' },
+  rating: { verdict: null, outcome: 'success', severity: 'low' },
   facts: ['agent', 'tool', 'approval'],
   notable: true,
   large: 'args',

@@ -10,7 +10,7 @@ export const ApprovalWithdrawn = eventType({
   family: 'call',
   label: 'Approval withdrawn',
   activity: 'update',
-  says: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
   facts: ['tool', 'approval'],
   notable: true,
   announced: { as: 'approval.withdrawn', members: ['approvalId', 'tool', 'argsDigest'] },

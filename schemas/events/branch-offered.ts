@@ -12,7 +12,7 @@ export const BranchOffered = eventType({
   family: 'fork',
   label: 'Branch offered',
   activity: 'update',
-  says: { verdict: 'accepted', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'accepted', outcome: 'success', severity: 'informational' },
   facts: ['agent'],
   rules: 'findings',
   changes: { bill: true },

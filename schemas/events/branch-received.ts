@@ -1,7 +1,7 @@
 /** @module BranchReceived: how a branch ended: its receipt. `merged` and `discarded` are offers after the join (RUN-38 to RUN-42). */
 import { z } from 'zod'
 import { rules } from '../envelope-members.ts'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { BranchStatus, ofBranch } from '../fork.ts'
 import { Digest } from '../names.ts'
@@ -29,7 +29,7 @@ export const BranchReceived = eventType({
   family: 'fork',
   label: 'Branch received',
   activity: 'update',
-  says: saysBy(schema, 'status', {
+  rating: ratedBy(schema, 'status', {
     merged: { verdict: null, outcome: 'success', severity: 'informational' },
     discarded: { verdict: null, outcome: 'success', severity: 'informational' },
     aborted: { verdict: null, outcome: 'success', severity: 'informational' },

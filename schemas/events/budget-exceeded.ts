@@ -9,7 +9,7 @@ export const BudgetExceeded = eventType({
   family: 'budget',
   label: 'Budget exceeded',
   activity: 'update',
-  says: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
   facts: ['agent'],
   rules: ['budget-exceeded'],
   changes: {},

@@ -8,7 +8,7 @@ export const BudgetReleased = eventType({
   family: 'budget',
   label: 'Budget released',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['reservation'],
   routine: true,
   changes: { reservation: 'released', bill: true },

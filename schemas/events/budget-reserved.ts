@@ -8,7 +8,7 @@ export const BudgetReserved = eventType({
   family: 'budget',
   label: 'Budget reserved',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['agent', 'call', 'reservation', 'provider', 'model'],
   routine: true,
   changes: { reservation: 'open', bill: true },

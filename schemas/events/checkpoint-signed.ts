@@ -10,7 +10,7 @@ export const CheckpointSigned = eventType({
   family: 'ledger',
   label: 'Checkpoint signed',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   routine: true,
   changes: {},

@@ -12,7 +12,7 @@ export const CheckpointTimestamped = eventType({
   family: 'ledger',
   label: 'Checkpoint timestamped',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   routine: true,
   changes: {},

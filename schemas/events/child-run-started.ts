@@ -11,7 +11,7 @@ export const ChildRunStarted = eventType({
   family: 'run',
   label: 'Child run started',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['call'],
   changes: {},
   schema: z.strictObject({

@@ -8,7 +8,7 @@ export const CompensationFailed = eventType({
   family: 'compensation',
   label: 'Compensation failed',
   activity: 'update',
-  says: { verdict: 'compensation-failed', outcome: 'failure', severity: 'high' },
+  rating: { verdict: 'compensation-failed', outcome: 'failure', severity: 'high' },
   facts: ['call', 'compensates'],
   changes: { call: 'settled', undoing: 'failed' },
   schema: z.strictObject({ ...failed, compensates: Uuid, willRetry: z.boolean().optional() }),

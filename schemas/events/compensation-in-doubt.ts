@@ -8,7 +8,7 @@ export const CompensationInDoubt = eventType({
   family: 'compensation',
   label: 'Compensation in doubt',
   activity: 'update',
-  says: { verdict: 'in-doubt', outcome: 'failure', severity: 'high' },
+  rating: { verdict: 'in-doubt', outcome: 'failure', severity: 'high' },
   facts: ['call', 'compensates'],
   changes: { call: 'in-doubt', undoing: 'in-doubt' },
   schema: z.strictObject({ ...inDoubt, compensates: Uuid }),

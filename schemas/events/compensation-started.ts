@@ -8,7 +8,7 @@ export const CompensationStarted = eventType({
   family: 'compensation',
   label: 'Compensation started',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   notable: true,
   changes: {},

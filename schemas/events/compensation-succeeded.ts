@@ -8,7 +8,7 @@ export const CompensationSucceeded = eventType({
   family: 'compensation',
   label: 'Compensation succeeded',
   activity: 'update',
-  says: { verdict: 'compensated', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'compensated', outcome: 'success', severity: 'informational' },
   facts: ['call', 'compensates'],
   notable: true,
   large: 'result',

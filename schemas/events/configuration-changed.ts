@@ -8,7 +8,7 @@ export const ConfigurationChanged = eventType({
   family: 'ledger',
   label: 'Configuration changed',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'low' },
+  rating: { verdict: null, outcome: 'success', severity: 'low' },
   facts: [],
   ofService: true,
   changes: {},

@@ -10,7 +10,7 @@ export const EnvelopeAccepted = eventType({
   family: 'handoff',
   label: 'Envelope accepted',
   activity: 'create',
-  says: { verdict: 'accepted', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'accepted', outcome: 'success', severity: 'informational' },
   facts: ['agent'],
   rules: 'findings',
   changes: { bill: true },

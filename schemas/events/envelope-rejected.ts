@@ -8,7 +8,7 @@ export const EnvelopeRejected = eventType({
   family: 'handoff',
   label: 'Envelope rejected',
   activity: 'update',
-  says: { verdict: 'rejected', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'rejected', outcome: 'failure', severity: 'medium' },
   facts: ['agent'],
   rules: 'findings',
   changes: { bill: true },

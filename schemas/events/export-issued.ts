@@ -1,6 +1,6 @@
 /** @module ExportIssued: * On record before the last byte leaves, or when the reader left. An ExportStarted without it was cut by the end of its process. Of a `cut` export, events, bytes and digest are of what was made until then. */
 import { z } from 'zod'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { exported } from '../export-members.ts'
 import { Digest } from '../names.ts'
 
@@ -17,7 +17,7 @@ export const ExportIssued = eventType({
   family: 'access',
   label: 'Export issued',
   activity: 'read',
-  says: saysBy(schema, 'outcome', {
+  rating: ratedBy(schema, 'outcome', {
     complete: { verdict: null, outcome: 'success', severity: 'informational' },
     cut: { verdict: null, outcome: 'failure', severity: 'low' },
   }),

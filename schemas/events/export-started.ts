@@ -7,7 +7,7 @@ export const ExportStarted = eventType({
   family: 'access',
   label: 'Export started',
   activity: 'read',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   routine: true,
   changes: {},

@@ -1,7 +1,7 @@
 /** @module ForkJoined: the verdict on a fork. Only `joined` is followed by an EnvelopeAccepted in the same write; else the context stays as it is (RUN-38 to RUN-42). */
 import { z } from 'zod'
 import { rules } from '../envelope-members.ts'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { BranchStatus, JoinStrategy } from '../fork.ts'
 import { Digest, Name } from '../names.ts'
@@ -53,7 +53,7 @@ export const ForkJoined = eventType({
   family: 'fork',
   label: 'Fork joined',
   activity: 'update',
-  says: saysBy(schema, 'outcome', {
+  rating: ratedBy(schema, 'outcome', {
     joined: { verdict: null, outcome: 'success', severity: 'informational' },
     none: { verdict: null, outcome: 'failure', severity: 'medium' },
     conflict: { verdict: null, outcome: 'failure', severity: 'medium' },

@@ -9,7 +9,7 @@ export const ForkStarted = eventType({
   family: 'fork',
   label: 'Fork started',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['agent'],
   changes: {},
   schema: z.strictObject({

@@ -8,7 +8,7 @@ export const IntegrityFaultFound = eventType({
   family: 'ledger',
   label: 'Integrity fault found',
   activity: 'update',
-  says: { verdict: null, outcome: 'failure', severity: 'high' },
+  rating: { verdict: null, outcome: 'failure', severity: 'high' },
   facts: [],
   rules: 'code',
   notable: true,

@@ -1,6 +1,6 @@
 /** @module JudgementRecorded: what a judge outside of the ledger says of an accepted handoff, of its prose above all. */
 import { z } from 'zod'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { Name } from '../names.ts'
 import { Redacted } from '../redaction.ts'
@@ -20,7 +20,7 @@ export const JudgementRecorded = eventType({
   family: 'handoff',
   label: 'Judgement recorded',
   activity: 'create',
-  says: saysBy(schema, 'verdict', {
+  rating: ratedBy(schema, 'verdict', {
     accept: { verdict: null, outcome: 'success', severity: 'informational' },
     reject: { verdict: null, outcome: 'success', severity: 'medium' },
     unavailable: { verdict: null, outcome: 'failure', severity: 'medium' },

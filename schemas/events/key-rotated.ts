@@ -7,7 +7,7 @@ export const KeyRotated = eventType({
   family: 'ledger',
   label: 'Key rotated',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   ofService: true,
   changes: {},

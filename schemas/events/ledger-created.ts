@@ -8,7 +8,7 @@ export const LedgerCreated = eventType({
   family: 'ledger',
   label: 'Ledger created',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: {},
   schema: z.strictObject({

@@ -9,7 +9,7 @@ export const LogKeyRotated = eventType({
   family: 'ledger',
   label: 'Log key rotated',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   ofService: true,
   changes: {},

@@ -8,7 +8,7 @@ export const ManifestRegistered = eventType({
   family: 'run',
   label: 'Manifest registered',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['agent'],
   changes: {},
   schema: z.strictObject({

@@ -8,7 +8,7 @@ export const RedactionChanged = eventType({
   family: 'run',
   label: 'Redaction changed',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'low' },
+  rating: { verdict: null, outcome: 'success', severity: 'low' },
   facts: [],
   notable: true,
   changes: {},

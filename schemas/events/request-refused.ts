@@ -8,7 +8,7 @@ export const RequestRefused = eventType({
   family: 'run',
   label: 'Request refused',
   activity: 'update',
-  says: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
   facts: [],
   rules: 'code',
   changes: {},

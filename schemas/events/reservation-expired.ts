@@ -7,7 +7,7 @@ export const ReservationExpired = eventType({
   family: 'budget',
   label: 'Reservation expired',
   activity: 'update',
-  says: { verdict: 'expired', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'expired', outcome: 'success', severity: 'informational' },
   facts: ['reservation'],
   notable: true,
   changes: { reservation: 'expired', bill: true },

@@ -8,7 +8,7 @@ export const ResultNotRecorded = eventType({
   family: 'call',
   label: 'Result not recorded',
   activity: 'update',
-  says: { verdict: null, outcome: 'failure', severity: 'medium' },
+  rating: { verdict: null, outcome: 'failure', severity: 'medium' },
   facts: ['call'],
   changes: {},
   schema: z.strictObject({

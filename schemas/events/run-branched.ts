@@ -7,7 +7,7 @@ export const RunBranched = eventType({
   family: 'run',
   label: 'Run branched',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: {},
   schema: z.strictObject({

@@ -1,6 +1,6 @@
 /** @module RunCompensated: a rollback of the whole run ends. */
 import { z } from 'zod'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { ROLLBACK_VERDICTS } from '../run-status.ts'
 import { Uuid } from '../values.ts'
 
@@ -18,7 +18,7 @@ export const RunCompensated = eventType({
   family: 'compensation',
   label: 'Run compensated',
   activity: 'update',
-  says: saysBy(schema, 'status', {
+  rating: ratedBy(schema, 'status', {
     COMPENSATED: { verdict: 'run-compensated', outcome: 'success', severity: 'informational' },
     PARTLY_COMPENSATED: { verdict: 'run-compensated', outcome: 'failure', severity: 'medium' },
     COMPENSATION_FAILED: { verdict: 'run-compensated', outcome: 'failure', severity: 'high' },

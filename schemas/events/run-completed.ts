@@ -8,7 +8,7 @@ export const RunCompleted = eventType({
   family: 'run',
   label: 'Run completed',
   activity: 'update',
-  says: { verdict: 'completed', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'completed', outcome: 'success', severity: 'informational' },
   facts: [],
   changes: { run: 'completed' },
   schema: z.strictObject({ v: z.literal(1), redacted: Redacted.optional(), output: JsonValue.optional() }),

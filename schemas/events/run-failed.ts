@@ -8,7 +8,7 @@ export const RunFailed = eventType({
   family: 'run',
   label: 'Run failed',
   activity: 'update',
-  says: { verdict: 'run-failed', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'run-failed', outcome: 'failure', severity: 'medium' },
   facts: [],
   changes: { run: 'failed' },
   schema: z.strictObject({ v: z.literal(1), redacted: Redacted.optional(), error: Failure, openCalls: z.array(Uuid) }),

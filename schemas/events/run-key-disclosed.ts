@@ -6,7 +6,7 @@ export const RunKeyDisclosed = eventType({
   family: 'run',
   label: 'Run key disclosed',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   notable: true,
   changes: {},

@@ -6,7 +6,7 @@ export const RunResumed = eventType({
   family: 'run',
   label: 'Run resumed',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: {},
   schema: z.strictObject({

@@ -10,7 +10,7 @@ export const RunRewound = eventType({
   family: 'handoff',
   label: 'Run rewound',
   activity: 'update',
-  says: { verdict: 'rewound', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'rewound', outcome: 'success', severity: 'informational' },
   facts: [],
   notable: true,
   changes: {},

@@ -29,7 +29,7 @@ export const RunStarted = eventType({
   family: 'run',
   label: 'Run started',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: { run: 'open', bill: true },
   schema: z.strictObject({

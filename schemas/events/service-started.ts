@@ -10,7 +10,7 @@ export const ServiceStarted = eventType({
   family: 'ledger',
   label: 'Service started',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   ofService: true,
   changes: {},

@@ -7,7 +7,7 @@ export const ServiceStopped = eventType({
   family: 'ledger',
   label: 'Service stopped',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   ofService: true,
   changes: {},

@@ -8,7 +8,7 @@ export const SignalPassedOver = eventType({
   family: 'run',
   label: 'Signal passed over',
   activity: 'update',
-  says: { verdict: null, outcome: 'failure', severity: 'medium' },
+  rating: { verdict: null, outcome: 'failure', severity: 'medium' },
   facts: [],
   notable: true,
   changes: {},

@@ -9,7 +9,7 @@ export const SignalReceived = eventType({
   family: 'run',
   label: 'Signal received',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   notable: true,
   changes: {},

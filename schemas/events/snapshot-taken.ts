@@ -6,7 +6,7 @@ export const SnapshotTaken = eventType({
   family: 'handoff',
   label: 'Snapshot taken',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   routine: true,
   changes: {},

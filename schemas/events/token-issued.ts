@@ -11,7 +11,7 @@ export const TokenIssued = eventType({
   family: 'access',
   label: 'Token issued',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: {},
   schema: z.strictObject({

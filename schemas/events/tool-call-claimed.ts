@@ -10,7 +10,7 @@ export const ToolCallClaimed = eventType({
   family: 'call',
   label: 'Tool call claimed',
   activity: 'create',
-  says: { verdict: 'claimed', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'claimed', outcome: 'success', severity: 'informational' },
   facts: ['agent', 'tool', 'call', 'approval', 'reservation', 'compensates'],
   large: 'args',
   changes: { call: 'claimed', bill: true },

@@ -7,7 +7,7 @@ export const ToolCallFailed = eventType({
   family: 'call',
   label: 'Tool call failed',
   activity: 'update',
-  says: { verdict: 'failed', outcome: 'failure', severity: 'medium' },
+  rating: { verdict: 'failed', outcome: 'failure', severity: 'medium' },
   facts: ['call'],
   changes: { call: 'settled' },
   schema: z.strictObject(failed),

@@ -7,7 +7,7 @@ export const ToolCallInDoubt = eventType({
   family: 'call',
   label: 'Tool call in doubt',
   activity: 'update',
-  says: { verdict: 'in-doubt', outcome: 'failure', severity: 'high' },
+  rating: { verdict: 'in-doubt', outcome: 'failure', severity: 'high' },
   facts: ['call'],
   changes: { call: 'in-doubt' },
   schema: z.strictObject(inDoubt),

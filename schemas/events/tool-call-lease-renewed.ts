@@ -7,7 +7,7 @@ export const ToolCallLeaseRenewed = eventType({
   family: 'call',
   label: 'Tool call lease renewed',
   activity: 'update',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['call'],
   routine: true,
   changes: { call: 'renewed' },

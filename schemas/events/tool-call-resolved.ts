@@ -1,7 +1,7 @@
 /** @module ToolCallResolved: somebody looked, and says what became of a call in doubt. */
 import { z } from 'zod'
 import { callIdentity, callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'
 import { JsonValue, ValueRef } from '../values.ts'
 
@@ -22,7 +22,7 @@ export const ToolCallResolved = eventType({
   family: 'call',
   label: 'Tool call resolved',
   activity: 'update',
-  says: saysBy(schema, 'outcome', {
+  rating: ratedBy(schema, 'outcome', {
     executed: { verdict: 'executed', outcome: 'success', severity: 'informational' },
     'not-executed': { verdict: 'not-executed', outcome: 'success', severity: 'informational' },
     compensated: { verdict: 'compensated', outcome: 'success', severity: 'informational' },

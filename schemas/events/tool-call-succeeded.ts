@@ -7,7 +7,7 @@ export const ToolCallSucceeded = eventType({
   family: 'call',
   label: 'Tool call succeeded',
   activity: 'update',
-  says: { verdict: 'succeeded', outcome: 'success', severity: 'informational' },
+  rating: { verdict: 'succeeded', outcome: 'success', severity: 'informational' },
   facts: ['call'],
   large: 'result',
   changes: { call: 'settled' },

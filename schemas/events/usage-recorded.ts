@@ -8,7 +8,7 @@ export const UsageRecorded = eventType({
   family: 'budget',
   label: 'Usage recorded',
   activity: 'update',
-  says: ({ overshoot }) =>
+  rating: ({ overshoot }) =>
     overshoot === undefined
       ? { verdict: null, outcome: 'success', severity: 'informational' }
       : { verdict: 'overshoot', outcome: 'success', severity: 'medium' },

@@ -7,7 +7,7 @@ export const ValueStored = eventType({
   family: 'ledger',
   label: 'Value stored',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   routine: true,
   changes: {},

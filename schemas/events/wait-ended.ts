@@ -1,6 +1,6 @@
 /** @module WaitEnded: a wait is over, by its time or by a signal that was held; one that comes to a wait ends it by itself, with SignalReceived (RUN-66). */
 import { z } from 'zod'
-import { eventType, saysBy } from '../event-type.ts'
+import { eventType, ratedBy } from '../event-type.ts'
 import { Uuid } from '../values.ts'
 
 const schema = z.strictObject({
@@ -16,7 +16,7 @@ export const WaitEnded = eventType({
   family: 'run',
   label: 'Wait ended',
   activity: 'update',
-  says: saysBy(schema, 'outcome', {
+  rating: ratedBy(schema, 'outcome', {
     signalled: { verdict: null, outcome: 'success', severity: 'informational' },
     elapsed: { verdict: null, outcome: 'success', severity: 'informational' },
     'timed-out': { verdict: null, outcome: 'failure', severity: 'low' },

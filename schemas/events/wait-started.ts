@@ -8,7 +8,7 @@ export const WaitStarted = eventType({
   family: 'run',
   label: 'Wait started',
   activity: 'create',
-  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  rating: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   notable: true,
   announced: { as: 'wait.started', members: ['waitId', 'name', 'until'] },

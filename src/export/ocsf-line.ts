@@ -2,8 +2,8 @@
  * @module The line of an event in OCSF as text, members in OCSF's usual order. What the lines of a type, a stream or an actor have in common is
  * written once: to make an object of each event and write that takes three times as long.
  */
-import { sayingOf } from '../../projections/event-facts.ts'
-import type { EventType, Saying } from '../../schemas/event-type.ts'
+import { ratingOf } from '../../projections/event-facts.ts'
+import type { EventType, Rating } from '../../schemas/event-type.ts'
 import { declarationOf } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
@@ -24,10 +24,10 @@ const TRACED_PROFILES = [...PROFILES, 'trace'] as const
 
 export const ACTIVITY = { create: 1, read: 2, update: 3 } as const satisfies Record<EventType['activity'], number>
 export const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const satisfies Record<
-  Saying['severity'],
+  Rating['severity'],
   number
 >
-export const STATUS = { success: 1, failure: 2 } as const satisfies Record<Saying['outcome'], number>
+export const STATUS = { success: 1, failure: 2 } as const satisfies Record<Rating['outcome'], number>
 const ROLE = { tool: 3, agent: 4, orchestrator: 5 } as const
 const SHA_256 = 3
 const OTHER = 99
@@ -72,13 +72,13 @@ export function activityTexts({ ledgerId }: ExportScope): (event: LedgerEvent) =
     const quoted = event.seal === 'valid' ? inQuotes : JSON.stringify
     const type = ofType(header.type)
     const data = dataOf(event, type)
-    const said = type.declared && sayingOf(type.declared, data)
+    const rating = type.declared && ratingOf(type.declared, data)
     const time = numberText(Date.parse(header.time))
     const by = ofActor(header.actor)
     const stream = ofStream(header.stream)
     const place = placeOf(stream, header.revision)
     const before =
-      `${type.start}${ratingText(said)},"time":${time},"timezone_offset":0` +
+      `${type.start}${ratingText(rating)},"time":${time},"timezone_offset":0` +
       `,"actor":${principal === undefined ? by.actor : actingText(header.actor, principal)}${type.message}` +
       `${statusText(header, data)}${type.api}${quoted(header.request?.id ?? header.id)}}${member('response', responseOf(data))}}` +
       `${by.endpoint}${traceparent === undefined ? metadata : tracedMetadata}${place}` +
@@ -87,20 +87,20 @@ export function activityTexts({ ledgerId }: ExportScope): (event: LedgerEvent) =
       `${aiTexts(data, stream, ofAgent)}${traceText(traceparent)}` +
       `,"attestation_list":[{"uid":${place}${authority}${stream.name}${previousText(header, stream, quoted)}` +
       `,"fingerprint":${fingerprintText(event.digest, inQuotes)}${SIGNATURES}${time}}]}]`
-    return { before, after: `${member('unmapped', unmappedOf(data, said?.verdict ?? null))}}\n` }
+    return { before, after: `${member('unmapped', unmappedOf(data, rating?.verdict ?? null))}}\n` }
   }
 }
 
 /** What a line says of any body. */
-const SAID: ReadonlySet<string> = new Set([
+const LINE_MEMBERS: ReadonlySet<string> = new Set([
   ...['agent', 'tool', 'callId', 'usage'],
   ...['error', 'code', 'detail', 'reason', 'findings'],
 ])
 
 /** Of a type that says the same whatever its bodies are, those members alone, where the text fits its seal. */
 function dataOf(event: LedgerEvent, { declared }: TypeTexts): JsonObject {
-  const isSaidByType = declared !== undefined && typeof declared.says !== 'function'
-  const members = isSaidByType && event.seal === 'valid' ? membersOf(event.texts.data, SAID) : undefined
+  const isRatedByType = declared !== undefined && typeof declared.rating !== 'function'
+  const members = isRatedByType && event.seal === 'valid' ? membersOf(event.texts.data, LINE_MEMBERS) : undefined
   return members ?? event.data
 }
 
@@ -137,9 +137,9 @@ function typeTexts(type: string): TypeTexts {
   }
 }
 
-function ratingText(said: Saying | undefined): string {
-  if (said === undefined) return `,"severity_id":${UNKNOWN},"status_id":${UNKNOWN}`
-  return `,"severity_id":${SEVERITY[said.severity]},"status_id":${STATUS[said.outcome]}`
+function ratingText(rating: Rating | undefined): string {
+  if (rating === undefined) return `,"severity_id":${UNKNOWN},"status_id":${UNKNOWN}`
+  return `,"severity_id":${SEVERITY[rating.severity]},"status_id":${STATUS[rating.outcome]}`
 }
 
 function actorText(actor: string): string {

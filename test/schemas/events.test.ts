@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { knowsBody, latestBodyVersion } from '../../projections/body-versions.ts'
 import { isCharging } from '../../projections/charges.ts'
-import { sayingOf } from '../../projections/event-facts.ts'
+import { ratingOf } from '../../projections/event-facts.ts'
 import { BODY_FACTS, type EventType as Declared, factIn } from '../../schemas/event-type.ts'
 import { EVENTS, isRunEventType, type RunEventType } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -65,7 +65,7 @@ test('what auditors find as refused, failed or in doubt is a failure wherever el
   ]
   for (const [type, bodies] of Object.entries<readonly object[]>(EXAMPLES)) {
     for (const body of bodies) {
-      const { verdict, outcome, severity } = sayingOf(EVENTS[type as keyof typeof EVENTS], body as JsonObject)
+      const { verdict, outcome, severity } = ratingOf(EVENTS[type as keyof typeof EVENTS], body as JsonObject)
       if (failing.includes(verdict)) assert.is(outcome, 'failure', `${type}: ${verdict}`)
       if (outcome === 'failure') assert.is.not(severity, 'informational', type)
     }
@@ -76,7 +76,7 @@ test('a body that says its outcome in no known word has not come about', () => {
   for (const type of ['ToolCallResolved', 'BranchReceived', 'ForkJoined', 'RunCompensated', 'ExportIssued'] as const) {
     for (const word of [undefined, 'constructor', 7, null]) {
       const body = { outcome: word, status: word } as JsonObject
-      assert.equal(sayingOf(EVENTS[type], body), { verdict: null, outcome: 'failure', severity: 'medium' }, type)
+      assert.equal(ratingOf(EVENTS[type], body), { verdict: null, outcome: 'failure', severity: 'medium' }, type)
     }
   }
 })

@@ -1,6 +1,6 @@
 /** @module Lines of OCSF and CloudEvents as objects that are made of each event again: what the texts that are put together are held to. */
-import { sayingOf } from '../../projections/event-facts.ts'
-import type { EventType, Saying } from '../../schemas/event-type.ts'
+import { ratingOf } from '../../projections/event-facts.ts'
+import type { EventType, Rating } from '../../schemas/event-type.ts'
 import { declarationOf } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { cloudEventType } from '../../src/export/cloudevents.ts'
@@ -18,8 +18,8 @@ const CLASS = { uid: 6003, name: 'API Activity' } as const
 const SERVICE = { name: 'countersign' } as const
 
 const ACTIVITY = { create: 1, read: 2, update: 3 } as const satisfies Record<EventType['activity'], number>
-const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const satisfies Record<Saying['severity'], number>
-const STATUS = { success: 1, failure: 2 } as const satisfies Record<Saying['outcome'], number>
+const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const satisfies Record<Rating['severity'], number>
+const STATUS = { success: 1, failure: 2 } as const satisfies Record<Rating['outcome'], number>
 const ROLE = { tool: 3, agent: 4, orchestrator: 5 } as const
 const SHA_256 = 3
 const OTHER = 99
@@ -34,11 +34,11 @@ const UNKNOWN = 0
 export function plainActivity(event: LedgerEvent, scope: ExportScope): JsonObject {
   const { header, data } = event
   const declared = declarationOf(header.type)
-  const saying = declared && sayingOf(declared, data)
+  const rating = declared && ratingOf(declared, data)
   const timeMs = Date.parse(header.time)
   const line: Writable = classOf(declared === undefined ? UNKNOWN : ACTIVITY[declared.activity])
-  line.severity_id = saying === undefined ? UNKNOWN : SEVERITY[saying.severity]
-  line.status_id = saying === undefined ? UNKNOWN : STATUS[saying.outcome]
+  line.severity_id = rating === undefined ? UNKNOWN : SEVERITY[rating.severity]
+  line.status_id = rating === undefined ? UNKNOWN : STATUS[rating.outcome]
   line.time = timeMs
   line.timezone_offset = 0
   line.actor = actorOf(header)
@@ -54,7 +54,7 @@ export function plainActivity(event: LedgerEvent, scope: ExportScope): JsonObjec
   if (header.traceparent !== undefined) line.trace = { uid: header.traceparent.split('-')[1] ?? '' }
   line.attestation_list = [attestation(event, timeMs, scope)]
   line.raw_data = exportLine(event.texts).trimEnd()
-  const unmapped = unmappedOf(data, saying?.verdict ?? null)
+  const unmapped = unmappedOf(data, rating?.verdict ?? null)
   if (unmapped !== undefined) line.unmapped = unmapped
   return line
 }

@@ -1,5 +1,5 @@
 /** @module Tool calls as spans, from their claim to what became of them; compensations among them. */
-import { sayingOf } from '../../../projections/event-facts.ts'
+import { ratingOf } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -21,7 +21,7 @@ function statusOf(event: RecordedEvent, call: 'settled' | 'in-doubt'): SpanStatu
   if (call === 'in-doubt') return call
   if (event.type === 'ToolCallResolved')
     return ({ executed: 'succeeded', compensated: 'undone', 'not-executed': 'failed' } as const)[event.data.outcome]
-  return sayingOf(RUN_EVENTS[event.type], event.data as JsonObject).outcome === 'success' ? 'succeeded' : 'failed'
+  return ratingOf(RUN_EVENTS[event.type], event.data as JsonObject).outcome === 'success' ? 'succeeded' : 'failed'
 }
 
 function claim(story: RunStory, { data, header }: Extract<RecordedEvent, { type: 'ToolCallClaimed' }>): void {

@@ -41,9 +41,9 @@ function factsOf(...events: readonly (readonly [string, JsonObject])[]): Instanc
 }
 
 test('a report lists what the catalogue calls a failure or notable, for every type and every value that decides (A92)', () => {
-  for (const [type, { says, notable = false, ...declared }] of CATALOGUE) {
-    for (const body of bodiesOf({ says, ...declared })) {
-      const { outcome } = typeof says === 'function' ? says(body) : says
+  for (const [type, { rating, notable = false, ...declared }] of CATALOGUE) {
+    for (const body of bodiesOf({ rating, ...declared })) {
+      const { outcome } = typeof rating === 'function' ? rating(body) : rating
       const isListed = factsOf([type, body]).notable.total === 1
       assert.is(isListed, notable || outcome === 'failure', `${type} ${JSON.stringify(body)}`)
     }
@@ -65,11 +65,11 @@ test('a report ends runs and calls with the types that the catalogue says end th
 
 test('the words that decide are found in the schemas: the test above sees both sides of them', () => {
   // Of usage the body decides how soon somebody should look, and nothing else.
-  const decided = CATALOGUE.filter(([type, { says }]) => typeof says === 'function' && type !== 'UsageRecorded')
+  const decided = CATALOGUE.filter(([type, { rating }]) => typeof rating === 'function' && type !== 'UsageRecorded')
   assert.ok(decided.length >= 3)
   for (const [type, declared] of decided) {
-    const { says } = declared
-    const outcomes = bodiesOf(declared).map((body) => (typeof says === 'function' ? says(body).outcome : ''))
+    const { rating } = declared
+    const outcomes = bodiesOf(declared).map((body) => (typeof rating === 'function' ? rating(body).outcome : ''))
     assert.equal([...new Set(outcomes)].sort(), ['failure', 'success'], type)
   }
 })
