@@ -6,8 +6,8 @@ import { runCommandLine } from './program.ts'
 
 // A reader such as `head` that has seen enough is no error; but a verdict that nobody could read is none.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (PROVES.includes(process.argv[2] ?? '')) process.exit(EXIT.unproven)
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed)
+  if (error.code !== 'EPIPE') process.exit(failed(error))
+  process.exit(PROVES.includes(process.argv[2] ?? '') ? EXIT.unproven : EXIT.ok)
 })
 
 // What cannot be written to a closed pipe is still in the exit code.

@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -14,6 +15,8 @@ const cwd = folder.path
 
 const oneLine = /^countersign: [^\n]+\n$/
 const HELP_COLUMNS = 80
+/** Of Linux: what is written to it finds no room. */
+const FULL_DISK = '/dev/full'
 
 function commandsBelow(command: CliCommand): readonly CliCommand[] {
   const below = command.commands as unknown as readonly CliCommand[]
@@ -67,6 +70,31 @@ main(
       child.stderr?.destroy()
       assert.is((await endOf(child)).code, code, args.join(' '))
     }
+  },
+)
+
+main(
+  'a command whose output finds no room says so in one line, with an exit code that is no verdict (F283)',
+  async () => {
+    if (!existsSync(FULL_DISK)) return
+    const full = openSync(FULL_DISK, 'w')
+    for (const [args, code] of [
+      [['--help'], 1],
+      [['verify', '--help'], 3],
+    ] as const) {
+      const child = spawnTracked([process.execPath, BIN, ...args], {
+        cwd,
+        env: cleanEnv(),
+        stdio: ['ignore', full, 'pipe'],
+      })
+      let stderr = ''
+      child.stderr?.on('data', (part) => {
+        stderr += String(part)
+      })
+      assert.is((await endOf(child)).code, code, args.join(' '))
+      assert.is(stderr, 'countersign: the disk is full: make room and try again\n')
+    }
+    closeSync(full)
   },
 )
 
