@@ -17,14 +17,14 @@ import type { StoreStatus } from '../store/event-store.ts'
 import { announceOwner, dataFolderLock } from '../store/sqlite/owner-lock.ts'
 import { prepareStorePath } from '../store/sqlite/store-path.ts'
 import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts'
-import type { OpenLedger } from './compose.ts'
+import { type OpenLedger, openLedger } from './compose.ts'
 import { type Opening, startOpening } from './compose-waiting.ts'
 import { recordService } from './service-recorder.ts'
 import { openWebhook } from './webhook-settings.ts'
 
 export interface Service {
   readonly url: string
-  /** Rejects where a store that was away at the start turns out to be one that this ledger cannot serve. Else it never settles. */
+  /** Rejects where a store turns out, after a long start, to be one that this ledger cannot serve. Else it never settles. */
   readonly failed: Promise<never>
   /** Stops taking requests, finishes those that run, ends tails, writes what waits, closes the store. */
   readonly close: () => Promise<void>
@@ -40,19 +40,19 @@ export interface ServiceOptions {
 const DRAIN_MS = 3_000
 /** Room for the rest of the request that carries a value. */
 const AROUND_VALUE_BYTES = 32 * 1024
-/** A store that starts together with the ledger is waited for so long before it counts as away. */
-const TOGETHER_MS = 1_000
+/** A start that is over so soon is no long one: a store may start together with the ledger. */
+const SOON_MS = 1_000
 
 /**
- * Opens everything and listens. What was opened is closed again where a later part fails. Where a store on a server is away the service
- * listens all the same, is not ready, and becomes so by itself.
+ * Opens everything and listens. What was opened is closed again where a later part fails. Where the start takes
+ * long, as the store is away or the logs are made anew, the service listens all the same, is not ready, and becomes so by itself.
  */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions, opener = openLedger): Promise<Service> {
   const { settings, log, version } = options
   const issuers = watchTrustedIssuers(settings, log)
   const webhook = openWebhook(settings, log, version)
   const edge = edgeOf(options, issuers)
-  const opening = startOpening(settings, log)
+  const opening = startOpening(settings, log, opener)
   let deliveries: WebhookDeliveries | undefined
   const closeOpened = async (): Promise<void> => {
     opening.stop()
@@ -67,7 +67,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     return edge({ ...opened, webhook: deliveries }, draining)
   }
   try {
-    const ready = await Promise.race([opening.opened, opening.away.then(() => sleep(TOGETHER_MS))])
+    const ready = await Promise.race([opening.opened, opening.delayed.then(() => sleep(SOON_MS))])
     const draining = new AbortController()
     let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : serving(ready, draining.signal)
     const { host, port } = settings
@@ -138,10 +138,7 @@ type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers'
 }
 
 function waiting(opening: Opening, settings: Settings): Served {
-  const status = (): StoreStatus => ({
-    state: 'unavailable',
-    detail: `the event store does not answer: ${opening.reason()}`,
-  })
+  const status = (): StoreStatus => ({ state: 'unavailable', detail: opening.reason() })
   return {
     ledger: awaitedLedger(status),
     keys: fixedKeys(requireKeys(settings.keys)),

@@ -1,5 +1,9 @@
-/** @module Opens a ledger whose store may be away at the start, or go away in the middle of it: again and again, until it stands or cannot. */
+/**
+ * @module Opens a ledger whose start may take long: its store may be away, or go away in the middle of it, and is then opened again and
+ * again until it stands or cannot; or the logs are made anew from the whole store.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { IndexProgress } from '../ledger/audit/index-building.ts'
 import type { Log } from '../ledger/ports.ts'
 import type { Settings } from '../settings/config.ts'
 import { isOnServer } from '../settings/places.ts'
@@ -15,33 +19,39 @@ const AUDIT_WAIT_MS = 5_000
 export interface Opening {
   /** Rejects for what no waiting mends, such as keys that did not found this ledger, and once it is stopped. */
   readonly opened: Promise<OpenLedger>
-  /** Resolves as soon as the store is found to be away. */
-  readonly away: Promise<void>
-  /** Why it is not open yet. */
+  /** Resolves as soon as it is known that the start takes long. */
+  readonly delayed: Promise<void>
+  /** Why it is not open yet: a sentence without its full stop. */
   readonly reason: () => string
   readonly stop: () => void
 }
 
 /** Everything that `openLedger` does is done again at each try: another process may have founded the ledger meanwhile. */
-export function startOpening(settings: Settings, log: Log): Opening {
+export function startOpening(settings: Settings, log: Log, opener: typeof openLedger = openLedger): Opening {
   const stopping = new AbortController()
-  let reason = ''
-  let markAway: () => void = () => undefined
-  const away = new Promise<void>((resolve) => {
-    markAway = resolve
+  let [reason, wasAway] = ['', false]
+  let markDelayed: () => void = () => undefined
+  const delayed = new Promise<void>((resolve) => {
+    markDelayed = resolve
   })
   const onAway = (cause: string): void => {
-    if (reason === '') log.warn({ reason: cause }, 'the store does not answer; the ledger waits for it')
-    reason = cause
-    markAway()
+    if (!wasAway) log.warn({ reason: cause }, 'the store does not answer; the ledger waits for it')
+    reason = `the event store does not answer: ${cause}`
+    wasAway = true
+    markDelayed()
   }
-  const patience = { signal: stopping.signal, onAway }
+  const onCatchUp = (progress?: IndexProgress): void => {
+    const { percent, indexedEvents } = progress ?? { percent: 0, indexedEvents: 0 }
+    reason = `the logs are made anew from the whole store: ${percent} %, ${indexedEvents} events so far`
+    markDelayed()
+  }
+  const waiting = { signal: stopping.signal, onAway, onCatchUp }
 
   const open = async (): Promise<OpenLedger> => {
     for (let tries = 0; ; tries += 1) {
       try {
-        const opened = await openLedger(served(settings), log, patience)
-        if (reason !== '') log.info({}, 'the store answers')
+        const opened = await opener(served(settings), log, waiting)
+        if (wasAway) log.info({}, 'the store answers')
         return opened
       } catch (error) {
         if (stopping.signal.aborted || !isOnServer(settings.store) || !isAway(error)) throw error
@@ -51,7 +61,7 @@ export function startOpening(settings: Settings, log: Log): Opening {
       await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
-  return { opened: open(), away, reason: () => reason, stop: () => stopping.abort() }
+  return { opened: open(), delayed, reason: () => reason, stop: () => stopping.abort() }
 }
 
 function served(settings: Settings): Settings {

@@ -6,6 +6,7 @@ import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { createLedger } from '../ledger/create-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
+import type { StartWatch } from '../ledger/log/log-deps.ts'
 import type { LogSettings } from '../ledger/log/log-settings.ts'
 import type { Log } from '../ledger/ports.ts'
 import { httpJudge } from '../outside/judge-client.ts'
@@ -64,11 +65,15 @@ export interface OpenLedger extends AsyncDisposable {
   readonly sealing?: SealThreads
 }
 
+/** Whoever waits for a start that may take long. */
+export type Waiting = Patience & StartWatch
+
 /**
  * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `KeyFileError`, `StoreOpenError`;
- * what was opened until then is closed again. `patience` waits for a store on a server that does not answer yet.
+ * what was opened until then is closed again. `waiting` waits for a store on a server that does not answer yet,
+ * and learns what a long start does.
  */
-export async function openLedger(settings: Settings, log: Log, patience?: Patience): Promise<OpenLedger> {
+export async function openLedger(settings: Settings, log: Log, waiting?: Waiting): Promise<OpenLedger> {
   const opened = new Closers()
   try {
     // What cannot be dialled is said before anything is opened.
@@ -82,7 +87,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
     const store = opened.add(
       await openStore(settings.store, {
-        patience,
+        patience: waiting,
         memory,
         onWalLoss: walLossLog(log),
         acceptWalLoss: settings.acceptWalLoss === true,
@@ -115,6 +120,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       isOwnerGone: ownerCheck(settings),
       values: settings.values,
       scrubDays: settings.scrubDays,
+      starting: waiting,
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
       ...(settings.origin !== undefined && { origin: settings.origin }),
     })

@@ -1,4 +1,4 @@
-/** @module Stands in for a ledger whose store has not been reached yet: the edge lives, says that it is not ready, and answers 503 to the rest. */
+/** @module Stands in for a ledger that is not open yet: the edge lives, says that it is not ready and why, and answers 503 to the rest. */
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerStats } from '../ledger/ledger-stats.ts'
 import { type StoreStatus, StoreUnavailableError } from '../store/event-store.ts'
@@ -19,13 +19,14 @@ const NOTHING_YET: LedgerStats = {
   stampFailures: [],
 }
 
-/** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`. */
+/** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`, with the status's detail. */
 export function awaitedLedger(status: () => StoreStatus): Ledger {
   const known: Partial<Ledger> = { status, stats: () => NOTHING_YET }
   return new Proxy(known, {
     get: (target, name) => {
       if (Object.hasOwn(target, name)) return Reflect.get(target, name)
-      throw new StoreUnavailableError('the event store has not been reached yet', RETRY_AFTER_MS)
+      const { detail = 'the ledger is not open yet' } = status()
+      throw new StoreUnavailableError(detail, RETRY_AFTER_MS)
     },
   }) as Ledger
 }

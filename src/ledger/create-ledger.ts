@@ -59,7 +59,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const lag = lagOf(stats)
   const appendsSoFar = () => stats.handedOverTotal
   const append = (fact: LogFact) => appendFact({ store, sealer, effects }, fact)
-  const upkeep = { sealer, effects, append, appendsSoFar, memory }
+  const upkeep = { sealer, effects, append, appendsSoFar, memory, starting: options.starting }
   const openLogs = await logsOf(options, { ...upkeep, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)
   const { ledgerId, origin } = await openLedgerIdentity(founding)
   const keeping = options.upkeep?.({ append, onFault: (fault) => sealer.faultFound(fault) })

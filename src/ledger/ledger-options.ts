@@ -6,6 +6,7 @@ import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import type { AnswerMaker } from './audit/audit-service.ts'
+import type { StartWatch } from './log/log-deps.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
 import type { BeginSealing } from './sealing.ts'
@@ -18,6 +19,8 @@ export interface LedgerOptions {
   readonly keys: KeySource
   readonly effects?: Effects
   readonly log?: Log
+  /** Absent: nobody is told what a start waits for, and it cannot be given up. */
+  readonly starting?: StartWatch | undefined
   /** Prefix of every log's origin, for life; used only where the ledger is founded now. */
   readonly origin?: string
   /** What the Merkle logs need; absent: the ledger keeps none. */

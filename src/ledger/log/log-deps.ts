@@ -4,6 +4,7 @@ import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { Expectation } from '../../signing/check.ts'
 import type { AppendResult, EventStore } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
+import type { IndexProgress } from '../audit/index-building.ts'
 import type { Followed } from '../followed.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -16,6 +17,14 @@ export interface LogFact {
   readonly data: Json
   /** Where it goes: the stream, and what stands before it. */
   readonly at: Expectation
+}
+
+/** Whoever waits for a start that has a whole store to read, and may give it up. */
+export interface StartWatch {
+  /** Ends the reading; the start then rejects with the signal's reason, and what was read is not lost. */
+  readonly signal: AbortSignal
+  /** Called when such reading begins, without progress, and each second while it lasts. */
+  readonly onCatchUp: (progress?: IndexProgress) => void
 }
 
 export interface LogDeps {
@@ -32,6 +41,8 @@ export interface LogDeps {
   readonly memory: MemoryBudget
   /** Absent where nobody measures it. */
   readonly lag?: Followed | undefined
+  /** Absent where nobody is told what a start waits for. */
+  readonly starting?: StartWatch | undefined
 }
 
 /** Name of a tenant's log and of the key that signs it, for life. */

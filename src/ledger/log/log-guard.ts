@@ -9,8 +9,10 @@ import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
-/** Between two lines about how far a long start is. */
-const PROGRESS_MS = 5_000
+/** Between two reports of how far a long start is. */
+const PROGRESS_MS = 1_000
+/** Reports of which one goes to the log. */
+const LOGGED_REPORTS = 5
 
 export interface Guard {
   readonly deps: LogDeps
@@ -42,19 +44,27 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   for (const each of checkpoints) refuseLess(guard, each)
 }
 
-/** Up to where the store is. A whole store takes a while, in which nothing answers yet: the operator is told why, and how far it is. */
-async function brought({ deps: { logStore, log }, projection }: Guard): Promise<void> {
+/** Up to where the store is. A whole store takes a while, in which nothing is served yet: the operator is told why, and how far it is. */
+async function brought({ deps: { logStore, log, starting }, projection }: Guard): Promise<void> {
   if (logStore.progress() === undefined)
     log.info(
       {},
       'the logs are made anew from the whole store, and held against the last checkpoints, before anything is served',
     )
+  starting?.onCatchUp()
+  let reports = 0
   const timer = setInterval(() => {
     const { building } = projection
-    if (building !== undefined) log.info({ ...building }, 'the logs are still being made: nothing is served yet')
+    if (building === undefined) return
+    starting?.onCatchUp(building)
+    reports += 1
+    if (reports % LOGGED_REPORTS === 0)
+      log.info({ ...building }, 'the logs are still being made: nothing is served yet')
   }, PROGRESS_MS).unref()
   try {
-    await projection.catchUp()
+    await projection.catchUp(starting?.signal)
+    // Stopped short of the end: to compare what there is with the checkpoints would say that the store lost the rest.
+    starting?.signal.throwIfAborted()
   } finally {
     clearInterval(timer)
   }
