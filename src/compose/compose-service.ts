@@ -78,6 +78,7 @@ export async function startService(options: ServiceOptions, opener = openLedger)
     const onceOpen = (opened: OpenLedger): void => {
       app = serving(opened, draining.signal)
       record = recordService({ ...options, ledger: opened.ledger })
+      log.info({}, 'the ledger is open: requests are served')
     }
     return {
       url: server.url,

@@ -42,7 +42,7 @@ export function startOpening(settings: Settings, log: Log, opener: typeof openLe
   }
   const onCatchUp = (progress?: IndexProgress): void => {
     const { percent, indexedEvents } = progress ?? { percent: 0, indexedEvents: 0 }
-    reason = `the logs are made anew from the whole store: ${percent} %, ${indexedEvents} events so far`
+    reason = `the logs are being made from the store: ${percent} %, ${indexedEvents} events so far`
     markDelayed()
   }
   const waiting = { signal: stopping.signal, onAway, onCatchUp }

@@ -61,7 +61,7 @@ test('the service listens meanwhile, lives, is not ready and says how far it is,
     assert.is((await fetch(`${service.url}/healthz`)).status, 200)
     const readiness = await fetch(`${service.url}/readyz`)
     assert.is(readiness.status, 503)
-    assert.match(await readiness.text(), /made anew from the whole store: 40 %, 4000 events so far/)
+    assert.match(await readiness.text(), /the logs are being made from the store: 40 %, 4000 events so far/)
     const early = await post()
     assert.is(early.status, 503)
     assert.ok(Number(early.headers.get('retry-after')) > 0)
