@@ -13,6 +13,8 @@ export interface ReaderThreadOptions {
   /** The thread's program. */
   readonly file: URL
   readonly workerData: unknown
+  /** See `WorkerOptions`. */
+  readonly youngBytes?: number | undefined
   readonly onFault: (fault: SealFault) => void
   /** Called once for each end that nobody requested. */
   readonly onDeath: (reason: string) => void
@@ -91,9 +93,9 @@ export class ReaderThread {
   }
 
   #start(): Worker {
-    const { file, workerData } = this.#options
+    const { file, workerData, youngBytes } = this.#options
     const worker = startWorker<FromReader>({
-      ...{ file, workerData, name: 'reader' },
+      ...{ file, workerData, name: 'reader', ...(youngBytes !== undefined && { youngBytes }) },
       receive: (message) => this.#receive(message),
       ended: (reason) => {
         if (worker !== this.#worker) return

@@ -27,6 +27,8 @@ export interface ReaderThreadsOptions {
   readonly count: number
   readonly file: URL
   readonly workerData: unknown
+  /** Of each thread: see `WorkerOptions`. */
+  readonly youngBytes?: number
   readonly log: Log
   /** An event that one of them read does not verify. */
   readonly onFault: (fault: SealFault) => void
@@ -54,7 +56,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
   #lastId = 0
   #deaths = 0
 
-  constructor({ count, file, workerData, log, onFault, index }: ReaderThreadsOptions) {
+  constructor({ count, file, workerData, youngBytes, log, onFault, index }: ReaderThreadsOptions) {
     this.count = count
     this.#index = index
     const onDeath = (why: string): void => {
@@ -64,7 +66,8 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
         'a thread that reads has ended: what it was making was cut, and the next reader starts it again',
       )
     }
-    this.#threads = Array.from({ length: count }, () => new ReaderThread({ file, workerData, onFault, onDeath }))
+    const options = { file, workerData, youngBytes, onFault, onDeath }
+    this.#threads = Array.from({ length: count }, () => new ReaderThread(options))
   }
 
   body(request: BodyRequest): ExportBody {

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 const MIB = 1024 * 1024
 /** Of its heap, young and old. */
 const HEAP_BYTES = 256 * MIB
-const YOUNG_MIB = 32
+const YOUNG_BYTES = 32 * MIB
 
 /** A worker's id from its `exit` on, which comes once. */
 const ENDED = -1
@@ -23,6 +23,11 @@ export interface WorkerOptions<Message> {
   readonly name: string
   /** Most that its heap may grow to. Default 256 MiB. */
   readonly heapBytes?: number
+  /**
+   * Of that heap, most for young objects; buffers outside the heap that were made lately may take two thirds of it besides, before the engine looks for garbage.
+   * Default 32 MiB.
+   */
+  readonly youngBytes?: number
   readonly receive: (message: Exclude<Message, OpenFailed>) => void
   /** Called once, when it is no more. */
   readonly ended: (reason: string) => void
@@ -30,10 +35,10 @@ export interface WorkerOptions<Message> {
 
 /** While it is idle it keeps no process alive. */
 export function startWorker<Message extends { readonly kind: string }>(options: WorkerOptions<Message>): Worker {
-  const { file, workerData, name, heapBytes = HEAP_BYTES, receive, ended } = options
+  const { file, workerData, name, heapBytes = HEAP_BYTES, youngBytes = YOUNG_BYTES, receive, ended } = options
   const resourceLimits = {
-    maxOldGenerationSizeMb: Math.floor(heapBytes / MIB) - YOUNG_MIB,
-    maxYoungGenerationSizeMb: YOUNG_MIB,
+    maxOldGenerationSizeMb: Math.floor((heapBytes - youngBytes) / MIB),
+    maxYoungGenerationSizeMb: Math.floor(youngBytes / MIB),
   }
   // Set for the whole process, as `npm start` does, it goes before the limit of a thread; the heap that this one began with has its size by now.
   setFlagsFromString('--max-semi-space-size=0')

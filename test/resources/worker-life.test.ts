@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ResourceLimits } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { endWorker, startWorker } from '../../src/resources/worker-life.ts'
@@ -30,6 +31,20 @@ test('the heap of a thread is bounded, however much room the process was given f
     assert.is(code, 0, stderr)
     assert.ok(Number(stdout) > 0 && Number(stdout) <= LIMIT_MIB * MIB, `${flags}: ${Number(stdout) / MIB} MiB`)
   }
+})
+
+test('of the heap of a thread, young objects have no more than it is given for them', async () => {
+  const program = `import { parentPort, resourceLimits } from 'node:worker_threads'
+    parentPort.postMessage({ kind: 'limits', ...resourceLimits })`
+  const file = new URL(`data:text/javascript,${encodeURIComponent(program)}`)
+  const heap = { heapBytes: 64 * MIB, youngBytes: 16 * MIB }
+  const limits = await new Promise<ResourceLimits>((receive, reject) => {
+    const ended = (why: string): void => reject(new Error(why))
+    const worker = { file, workerData: {}, name: 'w', ...heap, receive, ended }
+    startWorker<ResourceLimits & { readonly kind: 'limits' }>(worker).ref()
+  })
+  assert.is(limits.maxYoungGenerationSizeMb, 16)
+  assert.is(limits.maxOldGenerationSizeMb, 48)
 })
 
 test('a thread that ended before is ended at once', async () => {

@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
-import { openReadOnly } from '../../src/store/sqlite/open.ts'
+import { openDatabase, openReadOnly } from '../../src/store/sqlite/open.ts'
 import { announceOwner, describeOwner } from '../../src/store/sqlite/owner-lock.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { appendOf, collect, records } from '../support/records.ts'
@@ -23,6 +23,15 @@ async function filledStore(path: string, count = 10): Promise<void> {
   await using store = await openSqliteStore({ path })
   await store.append({ stream: 'run-acme.r1', expectedRevision: NO_STREAM, records: records(count) })
 }
+
+test('a connection keeps no more pages of its file in memory than it is opened with', () => {
+  const bounded = openDatabase({ path: ':memory:', busyTimeoutMs: 0, cacheKib: 64 })
+  try {
+    assert.is(bounded.pragma('cache_size', { simple: true }), -64)
+  } finally {
+    bounded.close()
+  }
+})
 
 test('history, heads and request ids outlive a restart', async () => {
   using folder = tempFolder()

@@ -23,6 +23,8 @@ const DAMAGE = [
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
 /** How long a caller is to wait where the medium refuses the file. */
 export const AGAIN_MS = 1_000
+/** Of a file that is read in single rows: more pages of a large one would only fill memory, and the system keeps them too. */
+export const ROW_CACHE_KIB = 2_048
 const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal', REST_SUFFIX]
@@ -37,6 +39,8 @@ export interface DisposableKind<T extends OverFile> {
   readonly schema: string
   /** Reads and writes on one connection, for as long as it is open. */
   readonly over: (db: Database) => T
+  /** See `OpenOptions`. */
+  readonly cacheKib?: number
 }
 
 /**
@@ -178,10 +182,10 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
 /** Undefined where the file holds other tables than these. */
 function openWith<T extends OverFile>(
   path: string,
-  { schema, over }: DisposableKind<T>,
+  { schema, over, cacheKib }: DisposableKind<T>,
 ): { db: Database; over: T } | undefined {
   if (path !== ':memory:') makeFile(path)
-  const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
+  const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS, cacheKib })
   try {
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')

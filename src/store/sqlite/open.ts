@@ -14,18 +14,23 @@ const READ_CACHE_KIB = 2_048
 
 export interface OpenOptions {
   readonly path: string
+  /** Most that the connection keeps of pages, in KiB. Default 16,000, as the driver is compiled. */
+  readonly cacheKib?: number | undefined
   /** How long a statement waits for a lock that another connection holds. */
   readonly busyTimeoutMs: number
 }
 
 /** A connection that can write. Throws the driver's error where the file is missing. */
-export function openDatabase({ path, busyTimeoutMs }: OpenOptions): Database {
+export function openDatabase({ path, busyTimeoutMs, cacheKib }: OpenOptions): Database {
   const db = new Sqlite(path, { fileMustExist: path !== ':memory:', timeout: busyTimeoutMs })
-  return configured(db, () => requireSqliteVersion(db))
+  return configured(db, () => {
+    requireSqliteVersion(db)
+    if (cacheKib !== undefined) db.pragma(`cache_size = -${cacheKib}`)
+  })
 }
 
 /** A connection that cannot write. Throws the driver's error where the file is missing or unreadable. */
-export function openReadOnly({ path, busyTimeoutMs }: OpenOptions): Database {
+export function openReadOnly({ path, busyTimeoutMs }: Omit<OpenOptions, 'cacheKib'>): Database {
   const db = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
   return configured(db, () => {
     requireSqliteVersion(db)

@@ -17,7 +17,7 @@ import type {
   StreamHeads,
 } from '../log-store.ts'
 import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
-import { openDisposable } from './disposable-file.ts'
+import { openDisposable, ROW_CACHE_KIB } from './disposable-file.ts'
 import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
 import { openForReading, type ReadFile } from './read-file.ts'
@@ -45,6 +45,7 @@ export function logsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<L
 
 const kindUnder = (guard: FileGuard | undefined) => ({
   schema: LOG_SCHEMA,
+  cacheKib: ROW_CACHE_KIB,
   over: (db: Database) => new SqliteLogs(db, guard),
 })
 

@@ -12,7 +12,7 @@ import type {
   ViewStore,
 } from '../view-store.ts'
 import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
-import { openDisposable } from './disposable-file.ts'
+import { openDisposable, ROW_CACHE_KIB } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { openForReading, type ReadFile } from './read-file.ts'
 import { RowSeal } from './row-seal.ts'
@@ -39,6 +39,7 @@ export function viewsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<
 
 const kindUnder = (guard: FileGuard | undefined) => ({
   schema: VIEW_SCHEMA,
+  cacheKib: ROW_CACHE_KIB,
   over: (db: Database) => new SqliteViews(db, guard),
 })
 
