@@ -23,7 +23,7 @@ interface Guest {
 }
 
 /** Reads, streams and calls that are waited for (`Prefer`); a write counts whoever reads its answer. */
-function endsWithReader({ method, headers }: Asked): boolean {
+export function endsWithReader({ method, headers }: Asked): boolean {
   return method === 'GET' || method === 'HEAD' || headers.prefer !== undefined
 }
 

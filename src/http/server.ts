@@ -7,6 +7,7 @@ import { problemResponse } from './answers.ts'
 import { ConnectionRoom } from './connection-room.ts'
 import type { EdgeEnv } from './edge-context.ts'
 import { problem } from './problems.ts'
+import { UnreadableRest } from './unreadable-rest.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
 export interface ServerLimits {
@@ -79,6 +80,7 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
   const all = { ...SERVER_DEFAULTS, ...limits }
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs, maxHeaderBytes } = all
   const room = new ConnectionRoom(all)
+  const rest = new UnreadableRest()
   const fetch = (request: Request, env: EdgeEnv['Bindings']): Response | Promise<Response> => {
     const socket = env.incoming?.socket
     return app.fetch(request, {
@@ -101,13 +103,17 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
     },
     (incoming, outgoing) => {
       unused.delete(incoming.socket)
-      outgoing.once('close', room.asks(incoming.socket, incoming))
+      const answered = [room.asks(incoming.socket, incoming), rest.asks(incoming, outgoing)]
+      outgoing.once('close', () => {
+        for (const each of answered) each()
+      })
       void listener(incoming, outgoing)
     },
   )
   // No documented option: `node:http` looks at this member when a client closes its sending side. Without it the answer of a write would be lost;
   // what ends with its reader is ended by the room.
   Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('clientError', (error, socket) => rest.take(error, socket as Socket))
   server.on('connection', (socket: Socket) => {
     room.enter(socket)
     unused.add(socket)

@@ -75,6 +75,25 @@ test('a write whose client closes its sending side right behind it is answered, 
   assert.is(both.split('HTTP/1.1 201').length, 3, both)
 })
 
+test('what comes behind a whole write and is no request is refused behind its answer, never in its place (F286)', async () => {
+  await using at = await served()
+  const usage = '{"agent":"a","usage":{"tokens":1}}'
+  const one = at.head('POST /v1/runs/r/usage', bodied(usage)) + usage
+  for (const [rest, status] of [
+    [one.slice(0, -3), 400],
+    ['no request', 400],
+    [`GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431],
+  ] as const) {
+    const text = await within(lastWords(at.server.port, one + one + rest))
+    const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code))
+    assert.equal(statuses, [201, 201, status], rest.slice(0, 20))
+  }
+  assert.match(await within(lastWords(at.server.port, one.slice(0, -3))), /^HTTP\/1\.1 400/)
+  const events = (await (await at.edge.get('/v1/runs/r/events')).json()) as { items: readonly unknown[] }
+  assert.is(events.items.length, 7)
+  await free(at)
+})
+
 test('a tail and an export end with the sending side of their reader, and give their slots back (F281)', async () => {
   await using at = await served()
   for (const target of ['GET /v1/tail', 'GET /v1/runs/r/tail', 'GET /v1/export']) {
