@@ -9,6 +9,7 @@ interface Item {
   readonly run?: string
   readonly call?: string
   readonly reservation?: string
+  readonly traceparent?: string
   readonly body: unknown
 }
 
@@ -174,6 +175,21 @@ test('more than 256 items, none, or a precondition on all of them is refused', a
   assert.is((await edge.post('/v1/batch', { items: [] })).status, 422)
   assert.is((await edge.post('/v1/batch', { items: many.slice(1) }, { 'if-match': '"0"' })).status, 400)
   assert.is((await batch(edge, many.slice(1))).length, 256)
+})
+
+test('an item says itself in whose span it was requested; the request says it for those that do not', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  const [all, own] = ['1', '2'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`) as [string, string]
+  const items: readonly Item[] = [{ ...envelope('r', { n: 1 }), traceparent: own }, envelope('r', { n: 1 })]
+  await batch(edge, items, { traceparent: all })
+  await batch(edge, items, { traceparent: all, 'idempotency-key': '"k"' })
+  await batch(edge, items)
+  const { items: events } = await bodyOf(await edge.get('/v1/runs/r/events'))
+  assert.equal(
+    events.slice(1).map(({ header }) => header.traceparent),
+    [own, all, own, all, own, undefined],
+  )
 })
 
 test('a body in a batch may be as deep as one alone, and no deeper', async () => {

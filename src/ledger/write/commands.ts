@@ -1,5 +1,6 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
 
+import type { Mutable } from '../../../schemas/mutable.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { asAgent, commandRefusal } from '../../access/check-access.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -100,13 +101,13 @@ async function inOrder(
   return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]
 }
 
-/** Each item has a key of its own; the mark covers the item's place in the batch. */
-function itemInfo(all: RequestInfo, index: number, { command, traceparent }: BatchItem): RequestInfo {
-  const { idempotency, ifMatch: _, ...shared } = all
-  const info = traceparent === undefined ? shared : { traceparent, ...shared }
+/** Each item has a key of its own; the mark covers the item's place in the batch. The whole request speaks for an item that does not say in whose span it is. */
+function itemInfo(all: RequestInfo, index: number, { command, traceparent = all.traceparent }: BatchItem): RequestInfo {
+  const { idempotency } = all
   // Only a large batch can have large items.
-  const bytes = (info.bodyBytes ?? 0) < SPREAD_FROM_BYTES ? 0 : Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE)
-  if (idempotency === undefined) return { ...info, bodyBytes: bytes }
-  const own = { ...idempotency, key: `${idempotency.key}#${index}` }
-  return { idempotency: own, ...info, bodyBytes: bytes }
+  const isLarge = (all.bodyBytes ?? 0) >= SPREAD_FROM_BYTES
+  const info: Mutable<RequestInfo> = { bodyBytes: isLarge ? Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE) : 0 }
+  if (traceparent !== undefined) info.traceparent = traceparent
+  if (idempotency !== undefined) info.idempotency = { ...idempotency, key: `${idempotency.key}#${index}` }
+  return info
 }
