@@ -57,8 +57,10 @@ async function executeBatch(
   const stopped = new Set<string>()
   items.forEach((item, index) => {
     const outside = outsideOf(caller, item, stopped)
+    const known = byRun.get(item.runId)
     if (outside !== undefined) outcomes[index] = refused(outside)
-    else byRun.set(item.runId, (byRun.get(item.runId) ?? []).concat(index))
+    else if (known === undefined) byRun.set(item.runId, [index])
+    else known.push(index)
   })
   await Promise.all(
     [...byRun].map(async ([runId, indexes]) => {

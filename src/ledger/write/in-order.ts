@@ -53,7 +53,8 @@ async function tryAhead(
     if (turn !== undefined) await turn
     while (run.hot.paused !== undefined) await run.hot.paused
     const skipped = refusedOne && pending.command.kind === 'envelope'
-    const attempt = skipped ? AGAIN : await by.attempt(run.hot, pending)
+    const trying = skipped ? AGAIN : by.attempt(run.hot, pending)
+    const attempt = trying instanceof Promise ? await trying : trying
     // Looked at in order, later: one that fails meanwhile is not unhandled.
     attempt.settled.catch(() => undefined)
     tries.push(attempt)

@@ -88,10 +88,8 @@ export class WritePath {
       load: (pending) => this.#load(pending),
       pass: (pending) => this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0),
       attempt: (run, pending) => this.#try(run, pending),
-      answered: async (pending, settled) => {
-        const tried = await settled.catch(this.#failed)
-        return tried === 'again' ? tried : this.#withCallKey(pending, tried)
-      },
+      answered: (pending, settled) =>
+        settled.then((tried) => (tried === 'again' ? tried : this.#withCallKey(pending, tried)), this.#failed),
       settled: (pending) => this.#settled(pending),
     })
   }
