@@ -2,14 +2,19 @@
  * @module CSV (RFC 4180, CRLF, a header line). A cell that a spreadsheet would take for a formula, and one that begins with an apostrophe,
  * gets an apostrophe in front (OWASP, ASVS 1.2.10): whoever reads the cells back takes one leading apostrophe away.
  */
+import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportTrailer, textOf } from './format.ts'
+import { membersOf } from './members-of.ts'
 import { runOf } from './run-of.ts'
 
 /** `type` of the last row, whose `data` is the trailer. */
 export const CSV_TRAILER_TYPE = 'ExportTrailer'
 
-const COLUMNS: Readonly<Record<string, (event: LedgerEvent) => string | number | undefined>> = {
+/** `named`: the members of the body that columns name, among others. */
+type Cell = (event: LedgerEvent, named: JsonObject) => string | number | undefined
+
+const COLUMNS: Readonly<Record<string, Cell>> = {
   id: ({ header }) => header.id,
   stream: ({ header }) => header.stream,
   revision: ({ header }) => header.revision,
@@ -24,19 +29,21 @@ const COLUMNS: Readonly<Record<string, (event: LedgerEvent) => string | number |
   causation: ({ header }) => header.causation,
   traceparent: ({ header }) => header.traceparent,
   request: ({ header }) => header.request?.id,
-  agent: ({ data }) => textOf(data, 'agent'),
-  tool: ({ data }) => textOf(data, 'tool'),
-  call: ({ data }) => textOf(data, 'callId'),
+  agent: (_, named) => textOf(named, 'agent'),
+  tool: (_, named) => textOf(named, 'tool'),
+  call: (_, named) => textOf(named, 'callId'),
   digest: ({ digest }) => digest,
   prev: ({ header }) => header.prev,
   dataDigest: ({ header }) => header.dataDigest,
   kid: ({ header }) => header.kid,
   mac: ({ header }) => header.mac,
   salt: ({ texts }) => texts.salt,
-  data: ({ texts }) => texts.data,
 }
-const NAMES = Object.keys(COLUMNS)
-const READERS = Object.values(COLUMNS)
+/** The last column: most of a row. */
+const DATA = 'data'
+const NAMES = [...Object.keys(COLUMNS), DATA]
+const CELLS = Object.values(COLUMNS)
+const NAMED: ReadonlySet<string> = new Set(['agent', 'tool', 'callId'])
 
 /** Also the full-width forms, which some programs read as the plain ones. */
 const FORMULA_STARTS = new Set([
@@ -64,16 +71,35 @@ export const csv: ExportFormat = {
   isByEvent: true,
   open: () => ({
     head: csvRow(NAMES),
-    event: (event) => csvRow(READERS.map((read) => String(read(event) ?? ''))),
+    event: (event) => `${cellsBefore(event)}${safeCell(event.texts.data)}${LINE_END}`,
+    write: (event, file) => {
+      const { data } = event.texts
+      if (!data.startsWith(OBJECT_START)) return file.add(`${cellsBefore(event)}${safeCell(data)}${LINE_END}`)
+      file.add(`${cellsBefore(event)}"`)
+      file.addDoubled(data)
+      file.add(`"${LINE_END}`)
+    },
     rest: () => '',
     trailer: (trailer) => csvRow(NAMES.map((name) => trailerCell(name, trailer))),
   }),
 }
 
+/** The body of an event has a member, and so a quote: its cell stands in quotes, and is no formula. */
+const OBJECT_START = '{"'
+
+/** All but the last, with the comma behind them. */
+function cellsBefore(event: LedgerEvent): string {
+  const members = event.seal === 'valid' ? membersOf(event.texts.data, NAMED) : undefined
+  const named = members ?? event.data
+  let row = ''
+  for (const cell of CELLS) row += `${safeCell(String(cell(event, named) ?? ''))},`
+  return row
+}
+
 function trailerCell(name: string, trailer: ExportTrailer): string {
   if (name === 'type') return CSV_TRAILER_TYPE
   if (name === 'tenant') return trailer.tenant
-  return name === 'data' ? JSON.stringify(trailer) : ''
+  return name === DATA ? JSON.stringify(trailer) : ''
 }
 
 /** A line of cells, each safe for a spreadsheet. */

@@ -22,6 +22,8 @@ export interface FileText {
   add(text: string): void
   /** A well-formed text as it stands within a string of JSON, without the quotes around it. */
   addEscaped(text: string): void
+  /** A well-formed text as it stands within a quoted cell of CSV, without the quotes around it. */
+  addDoubled(text: string): void
 }
 
 /** One export under way. The texts, joined, are the file; the same events make the same bytes. */

@@ -6,7 +6,9 @@ import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { csvRow } from '../../src/export/csv.ts'
 import { TextBytes } from '../../src/export/export-file.ts'
+import type { FormatWriter } from '../../src/export/format.ts'
 import { FORMATS } from '../../src/export/formats.ts'
+import { runOf } from '../../src/export/run-of.ts'
 import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
 import { checkedEvent, ledgerEvent } from '../../src/ledger/read/parse-record.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
@@ -30,20 +32,38 @@ test.before(async (context) => {
 
 const ocsf = FORMATS.ocsf.open(SCOPE)
 const cloudEvents = FORMATS.cloudevents.open(SCOPE)
+const csv = FORMATS.csv.open(SCOPE)
 
 /** Behind another line, as in a file. */
-function gathered(event: LedgerEvent): string {
+function gathered(format: FormatWriter, event: LedgerEvent): string {
   const file = new TextBytes()
   file.add('é')
-  ocsf.write?.(event, file)
+  format.write?.(event, file)
   return Buffer.from(file.take()).toString().slice(1)
+}
+
+/** Of cells that are read out of the parsed event. */
+function plainRow(event: LedgerEvent): string {
+  const { header, data, digest, texts } = event
+  const said = ['agent', 'tool', 'callId'].map((name) => (typeof data[name] === 'string' ? data[name] : ''))
+  const { id, stream, revision, type, time, clock, tenant, actor, principal, via, causation, traceparent } = header
+  const cells = [
+    ...[id, stream, revision, runOf(stream), type, time, clock, tenant, actor, principal, via?.join(' ')],
+    ...[causation, traceparent, header.request?.id, ...said],
+    ...[digest, header.prev, header.dataDigest, header.kid, header.mac, texts.salt, texts.data],
+  ]
+  return csvRow(cells.map((cell) => String(cell ?? '')))
 }
 
 function assertPlain(event: LedgerEvent): void {
   const activity = `${JSON.stringify(plainActivity(event, SCOPE))}\n`
   assert.is(ocsf.event(event), activity)
-  assert.is(gathered(event), activity)
+  assert.is(gathered(ocsf, event), activity)
   assert.is(cloudEvents.event(event), `${plainCloudEvent(event, SCOPE)}\n`)
+  // As bytes: what is no character of UTF-8 is the same sign in both.
+  const row = Buffer.from(plainRow(event)).toString()
+  assert.is(Buffer.from(csv.event(event)).toString(), row)
+  assert.is(gathered(csv, event), row)
 }
 
 /** As a reader reads it whose check found its seal to fit. */
@@ -53,7 +73,7 @@ function sound(record: ReadRecord): LedgerEvent {
   return checkedEvent(record, { header: read.header, seal: 'valid' })
 }
 
-test('a line of OCSF and of CloudEvents is, byte for byte, the JSON of its object: of every event type, sealed or not (FMT-4)', ({
+test('a line of OCSF and of CloudEvents is, byte for byte, the JSON of its object, and a row of CSV that of its cells: of every event type, sealed or not (FMT-4)', ({
   records,
 }) => {
   assert.ok(records.length > 60)
@@ -112,7 +132,7 @@ function canonical(data: JsonObject): string | undefined {
   }
 }
 
-test('a text within a string of JSON is, byte for byte, what the engine makes of it, however long it is', () => {
+test('a text within a string of JSON, or a cell of CSV, is, byte for byte, what the engine makes of it, however long it is', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
     fc.constantFrom('"'.repeat(30_000), `${'"é\\'.repeat(7_000)}\n`, '€"'.repeat(20_000), '\u2028\u007f'),
@@ -122,6 +142,9 @@ test('a text within a string of JSON is, byte for byte, what the engine makes of
       const file = new TextBytes()
       for (const each of texts) file.addEscaped(each)
       assert.is(Buffer.from(file.take()).toString(), texts.map((each) => JSON.stringify(each).slice(1, -1)).join(''))
+      for (const each of texts) file.addDoubled(each)
+      const doubled = texts.map((each) => each.replaceAll('"', '""')).join('')
+      assert.is(Buffer.from(file.take()).toString(), Buffer.from(doubled).toString())
     }),
     { numRuns: 300 },
   )
