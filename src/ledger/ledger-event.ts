@@ -15,5 +15,7 @@ export abstract class LedgerEvent {
   abstract get digest(): string
   /** Whether mac and body's digest fit, where that was looked at; the links between events are what `verify` and `replay` check. */
   readonly seal?: 'valid' | 'invalid'
+  /** The first of the texts. */
+  abstract get headerText(): string
   abstract get texts(): { readonly header: string; readonly salt: string; readonly data: string }
 }

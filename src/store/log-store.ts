@@ -58,6 +58,8 @@ export interface LeafRow {
   readonly eventId: string
 }
 
+export type LeafPlace = readonly [index: number, stream: string, revision: number]
+
 export interface TileRow {
   readonly tenant: string
   readonly level: number
@@ -115,6 +117,8 @@ export interface LogStore extends DerivedFile {
   leafOf(tenant: string, eventId: string): LeafRow | undefined
   /** From `from` up to, not including, `to`. */
   leaves(tenant: string, from: number, to: number): readonly LeafRow[]
+  /** Where their events stand, in the same order, for whoever goes through a log: a third of the time. */
+  leafPlaces(tenant: string, from: number, to: number): readonly LeafPlace[]
   tile(tenant: string, level: number, index: number): Uint8Array | undefined
   /** How many leaves the heads of a log's streams are of; 0 before the first. */
   headsSize(tenant: string): number
@@ -130,4 +134,4 @@ export interface LogStore extends DerivedFile {
 }
 
 /** Leaves and tiles alone, for whoever reads beside the one who writes them. */
-export type LeafReader = Pick<LogStore, 'leaf' | 'leaves' | 'leafOf' | 'tile'> & Disposable
+export type LeafReader = Pick<LogStore, 'leaf' | 'leaves' | 'leafPlaces' | 'leafOf' | 'tile'> & Disposable

@@ -246,7 +246,7 @@ function eventWith({ actor, agent }: { actor: string; agent: string }): LedgerEv
   })
   if (event === undefined) throw new Error('nothing was sealed')
   const texts = { header: event.record.header, salt: 'AAAAAAAAAAAAAAAAAAAAAA', data: canonicalJson(data) }
-  return { position: '1', header: event.header, data, digest: event.digest, texts }
+  return { position: '1', header: event.header, data, digest: event.digest, headerText: texts.header, texts }
 }
 
 test('an OTLP export keeps no more open than a thousand runs: the oldest is written as it stands, each run once (F77)', () => {

@@ -14,8 +14,8 @@ test.before(async (context) => {
   const writer = FORMATS.ocsf.open({ ledgerId: 'ledger-1', tenant: 'acme', leafIndex: () => undefined })
   const events = (await collect(store.readAll())).map(ledgerEvent)
   const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
-  const traced = events.map(({ position, header, data, digest, texts }) => {
-    return { position, header: { ...header, traceparent, principal: 'owner' }, data, digest, texts }
+  const traced = events.map(({ position, header, data, digest, headerText, texts }) => {
+    return { position, header: { ...header, traceparent, principal: 'owner' }, data, digest, headerText, texts }
   })
   const digest = `sha256:${'0'.repeat(64)}`
   const trailer = { v: 1, ledgerId: 'ledger-1', tenant: 'acme', run: null, events: 1, digest, asOf: null } as const

@@ -29,7 +29,12 @@ export class Measure {
     this.#hash.update(bytes)
   }
 
-  /** Of all that was added so far. */
+  /** In bytes, of all that was added so far. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Of the same. */
   result(): Pick<BundleFile, 'size' | 'sha256'> {
     return { size: this.#size, sha256: this.#hash.copy().digest('hex') }
   }
@@ -60,7 +65,7 @@ export function linesFile(
       const bytes = Buffer.from(text)
       text = ''
       measure.add(bytes)
-      if (measure.result().size > size) throw new ChangedContentError(name)
+      if (measure.size > size) throw new ChangedContentError(name)
       return bytes
     }
     for await (const line of lines()) {

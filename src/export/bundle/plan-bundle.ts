@@ -146,14 +146,16 @@ async function measure(inHand: BundleInHand): Promise<Measured> {
   let digest = NO_EVENTS
   lines.add(headOf(request))
   for await (const { event, selected } of leavesOf(inHand)) {
-    const leaf = leafHash(event.texts.header)
+    const { headerText } = event
+    const leaf = leafHash(headerText)
     if (request.stream === undefined) {
-      log.add(`${event.texts.header}\n`)
+      log.add(`${headerText}\n`)
       tree.append(leaf)
     } else digest = grownDigest(digest, leaf)
     if (!selected) continue
-    lines.add(exportLine(event.texts))
+    // First: a body that was parsed for what the report says needs no look of its own before it is written.
     facts.take(event)
+    lines.add(exportLine(event.texts))
     events += 1
     answers.take(event)
     if (ids.length <= PROOFS_MAX) ids.push(event.header.id)
@@ -230,7 +232,7 @@ const leavesWithin = (inHand: BundleInHand): LogAgain =>
   }
 
 async function* logLines(inHand: BundleInHand): AsyncGenerator<string, void> {
-  for await (const { event } of leavesOf(inHand)) yield `${event.texts.header}\n`
+  for await (const { event } of leavesOf(inHand)) yield `${event.headerText}\n`
 }
 
 /** Read once to measure and digest them, and again as they are written: no value is held. */

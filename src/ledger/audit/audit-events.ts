@@ -73,9 +73,9 @@ async function readRange(
     const record = records.get(row.revision)
     const event = record && ledgerEvent(record)
     if (record === undefined || event?.header.id !== row.id) throw new DamagedIndexError(stream, row.revision)
-    const { position, header, data, digest, texts } = event
+    const { position, header, data, digest, headerText, texts } = event
     const seal = sealer && { seal: sealOf(sealer, record) }
-    return { position, header, data, digest, texts, row, leaf: row.leaf, ...seal }
+    return { position, header, data, digest, headerText, texts, row, leaf: row.leaf, ...seal }
   })
 }
 

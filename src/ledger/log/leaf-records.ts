@@ -5,7 +5,7 @@ import { LogGapError } from './tenant-logs.ts'
 
 export interface LeafSource {
   readonly store: Pick<EventStore, 'readAll'>
-  readonly leaves: Pick<LogStore, 'leaf' | 'leaves'>
+  readonly leaves: Pick<LogStore, 'leaf' | 'leafPlaces'>
 }
 
 /** The first `size`: the store is read once, in its order, which is that of the leaves; what lies between them is passed over. Throws `LogGapError`. */
@@ -18,10 +18,10 @@ export async function* leafRecords(
   if (size === 0 || until === undefined) return
   let index = 0
   for await (const page of store.readAll({ tenant, until })) {
-    const rows = leaves.leaves(tenant, index, Math.min(size, index + page.length))
+    const places = leaves.leafPlaces(tenant, index, Math.min(size, index + page.length))
     const found = page.filter((record) => {
-      const row = rows[index - (rows[0]?.index ?? 0)]
-      const isNext = row?.stream === record.stream && row.revision === record.revision
+      const [, stream, revision] = places[index - (places[0]?.[0] ?? 0)] ?? []
+      const isNext = stream === record.stream && revision === record.revision
       if (isNext) index += 1
       return isNext
     })

@@ -79,10 +79,15 @@ class ReadEvent implements LedgerEvent {
     return this.#object() ?? {}
   }
 
+  get headerText(): string {
+    const { header } = this.#record
+    return this.#isHeaderRead ? header : JSON.stringify(header)
+  }
+
   get texts(): LedgerEvent['texts'] {
-    const { header, salt } = this.#record
+    const { salt } = this.#record
     this.#texts ??= {
-      header: this.#isHeaderRead ? header : JSON.stringify(header),
+      header: this.headerText,
       salt: Buffer.from(salt).toString('base64url'),
       data: this.#dataText(),
     }

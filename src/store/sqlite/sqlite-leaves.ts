@@ -1,5 +1,5 @@
 /** @module Leaves and tiles of the logs as rows, and a way to read them beside the one who writes the file. */
-import type { LeafReader, LeafRow } from '../log-store.ts'
+import type { LeafPlace, LeafReader, LeafRow } from '../log-store.ts'
 import { type Database, openReadOnly } from './open.ts'
 import { fileIdentity } from './rest-file.ts'
 
@@ -16,8 +16,12 @@ export interface LeafColumns {
 
 export const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leaves.revision, leaves.position, leaves.event
   FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
+const BETWEEN = 'WHERE logs.tenant = ? AND leaves.idx >= ? AND leaves.idx < ? ORDER BY leaves.idx'
 /** Of a tenant, from an index up to, not including, another. */
-export const LEAVES_BETWEEN = `${LEAVES} WHERE logs.tenant = ? AND leaves.idx >= ? AND leaves.idx < ? ORDER BY leaves.idx`
+export const LEAVES_BETWEEN = `${LEAVES} ${BETWEEN}`
+/** Columns of a `LeafPlace`. */
+export const LEAF_PLACES = `SELECT leaves.idx, log_streams.stream, leaves.revision
+  FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream ${BETWEEN}`
 export const LEAF_OF = `${LEAVES} WHERE logs.tenant = ? AND leaves.event = ? ORDER BY leaves.idx LIMIT 1`
 export const TILE =
   'SELECT hashes FROM tiles WHERE log = (SELECT id FROM logs WHERE tenant = ?) AND level = ? AND idx = ?'
@@ -29,12 +33,14 @@ export function readSqliteLeaves(path: string): LeafReader | undefined {
     const opened = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     db = opened
     const between = opened.prepare<unknown[], LeafColumns>(LEAVES_BETWEEN)
+    const places = opened.prepare<unknown[], LeafPlace>(LEAF_PLACES).raw()
     const leafOf = opened.prepare<unknown[], LeafColumns>(LEAF_OF)
     const tile = opened.prepare<unknown[], Buffer>(TILE).pluck()
     const leaves = (tenant: string, from: number, to: number) => between.all(tenant, from, to).map(toLeaf)
     return {
       leaf: (tenant, index) => leaves(tenant, index, index + 1)[0],
       leaves,
+      leafPlaces: (tenant, from, to) => places.all(tenant, from, to),
       leafOf: (tenant, eventId) => {
         const found = leafOf.get(tenant, idBytes(eventId))
         return found && toLeaf(found)

@@ -5,6 +5,7 @@
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import type {
+  LeafPlace,
   LeafRow,
   LogBatch,
   LogProgress,
@@ -23,7 +24,7 @@ import type { Database } from './open.ts'
 import { openForReading, type ReadFile } from './read-file.ts'
 import { RowSeal } from './row-seal.ts'
 import { SqliteHeads } from './sqlite-heads.ts'
-import { idBytes, LEAF_OF, LEAVES_BETWEEN, type LeafColumns, TILE, toLeaf } from './sqlite-leaves.ts'
+import { idBytes, LEAF_OF, LEAF_PLACES, LEAVES_BETWEEN, type LeafColumns, TILE, toLeaf } from './sqlite-leaves.ts'
 
 /** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
@@ -109,6 +110,7 @@ function prepareStatements(db: Database) {
       .pluck(),
     saveLeaf: db.prepare('INSERT INTO leaves (log, idx, stream, revision, position, event) VALUES (?, ?, ?, ?, ?, ?)'),
     leaves: db.prepare<unknown[], LeafColumns>(LEAVES_BETWEEN),
+    leafPlaces: db.prepare<unknown[], LeafPlace>(LEAF_PLACES).raw(),
     leafOf: db.prepare<unknown[], LeafColumns>(LEAF_OF),
     tile: db.prepare<unknown[], Buffer>(TILE).pluck(),
     saveTile: db.prepare(`INSERT INTO tiles (log, level, idx, hashes) VALUES (?, ?, ?, ?)
@@ -180,6 +182,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
 
   leaves(tenant: string, from: number, to: number): readonly LeafRow[] {
     return this.#statements.leaves.all(tenant, from, to).map(toLeaf)
+  }
+
+  leafPlaces(tenant: string, from: number, to: number): readonly LeafPlace[] {
+    return this.#statements.leafPlaces.all(tenant, from, to)
   }
 
   tile(tenant: string, level: number, index: number): Uint8Array | undefined {

@@ -183,8 +183,15 @@ test('a fork leads to each of its branches, only the merged ones lead into the j
 test('an event type that this build does not know is shown, not lost', () => {
   const [first] = events
   if (first === undefined) throw new Error('no events')
-  const { position, data, digest, texts } = first
-  const later = { position, data, digest, texts, header: { ...first.header, type: 'SomethingNew', revision: 1 } }
+  const { position, data, digest, headerText, texts } = first
+  const later = {
+    position,
+    data,
+    digest,
+    headerText,
+    texts,
+    header: { ...first.header, type: 'SomethingNew', revision: 1 },
+  }
   const story = storyOf([first, later])
   assert.equal(
     story.marks.map(({ kind, type }) => [kind, type]),
