@@ -25,7 +25,7 @@ export function eventReference({ EVENTS, LEDGER_EVENTS }) {
 
 const INTRODUCTION = `# Events
 
-Every event type, its body and what it says. This page and [events.schema.json](events.schema.json) (JSON Schema 2020-12, the bodies below \`$defs\`) are made of the catalogue
+Every event type, its body and its rating. This page and [events.schema.json](events.schema.json) (JSON Schema 2020-12, the bodies below \`$defs\`) are made of the catalogue
 in \`schemas/events/\` by \`scripts/event-reference.mjs\`; the header around a body is in [spec/record.md](spec/record.md).
 
 **Stability.** The body of a published type never changes its meaning, and no member of it goes away: a new meaning is a new type or a new \`v\`. Every type here is published; members may
@@ -34,11 +34,11 @@ string in units of \`currency\` (ISO 4217); a \`time\` or \`...Until\` is RFC 33
 `
 
 function section(type, declared, schema, stream) {
-  const { label, family, activity, says, facts, rules, announced, changes } = declared
-  const said =
-    typeof says === 'function'
+  const { label, family, activity, rating, facts, rules, announced, changes } = declared
+  const rated =
+    typeof rating === 'function'
       ? 'as the body decides'
-      : `verdict ${says.verdict ?? 'none'}, outcome ${says.outcome}, severity ${says.severity}`
+      : `verdict ${rating.verdict ?? 'none'}, outcome ${rating.outcome}, severity ${rating.severity}`
   const changed = Object.entries(changes).map(([what, to]) => (to === true ? what : `${what}: ${to}`))
   const required = new Set(schema.required)
   const rows = Object.entries(schema.properties).map(
@@ -49,7 +49,7 @@ function section(type, declared, schema, stream) {
 
 ${label}. In the stream of ${stream}; family \`${family}\`, activity \`${activity}\`.
 
-- Says: ${said}${rules === undefined ? '' : `; rules: ${typeof rules === 'string' ? `of \`${rules}\`` : rules.join(', ')}`}.
+- Rating: ${rated}${rules === undefined ? '' : `; rules: ${typeof rules === 'string' ? `of \`${rules}\`` : rules.join(', ')}`}.
 - Auditors find it by: ${facts.length === 0 ? 'the header alone' : facts.join(', ')}.
 - Changes: ${changed.length === 0 ? 'nothing' : changed.join(', ')}.${announced === undefined ? '' : `\n- Announced to webhooks as: \`${announced.as}\`, with ${announced.members.map((name) => `\`${name}\``).join(', ')}.`}
 
