@@ -29,5 +29,5 @@ EXPOSE 7070
 # Whether the process lives: a full disk or a store that is away is no reason to start it again. /readyz is for the balancer.
 HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:7070/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Room for young objects: under load a sixth more appends a second, for some 100 MiB of memory.
-ENTRYPOINT ["node", "--max-semi-space-size=64", "dist/src/cli/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=64", "dist/programs/countersign.js"]
 CMD ["serve"]

@@ -12,7 +12,7 @@ import { servedRows } from './scale-served.ts'
 import { type ScaleStore, scaleStore } from './scale-store.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-const BIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+const BIN = fileURLToPath(new URL('../programs/countersign.js', import.meta.url))
 const BYTES_A_KIB = 1024
 const MIB = 1024 * 1024
 /** Says what the process took when it ends. */

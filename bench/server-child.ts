@@ -15,7 +15,7 @@ const MS_PER_TICK = 10
 /** The limiter stays on the path, with a limit that one machine cannot reach. */
 const RATES = ['--rate-per-second', '1000000', '--rate-burst', '10000000', '--work-ms-per-second', '1000000']
 
-export const CLI = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+export const CLI = fileURLToPath(new URL('../programs/countersign.js', import.meta.url))
 
 export interface ServerChild extends AsyncDisposable {
   readonly url: string

@@ -48,7 +48,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-example-'))
 const [data, secrets] = [join(folder, 'data'), join(folder, 'webhook-secrets')]
 writeFileSync(secrets, `${secret}\n`, { mode: 0o600 })
 
-const countersign = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+const countersign = fileURLToPath(new URL('../programs/countersign.js', import.meta.url))
 const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/approvals`
 const settings = ['--data', data, '--port', '0', '--webhook', hook, '--webhook-secrets', secrets]
 const server = spawn(process.execPath, [countersign, 'serve', ...settings], { stdio: ['ignore', 'pipe', 'inherit'] })

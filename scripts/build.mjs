@@ -15,7 +15,7 @@ import {
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
-import { bundlePrograms } from './bundle-programs.mjs'
+import { bundlePrograms, bundleTestPrograms } from './bundle-programs.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
@@ -38,6 +38,8 @@ const SOURCES = [
 const SERVER_PROJECTIONS = ['run', 'run-list']
 /** Native, or loaded by few: no bundle of a program holds these. */
 const EXTERNAL = ['better-sqlite3', '@eventstore/db-client', ...Object.keys(DESCRIPTION.peerDependencies)]
+/** The command line, as it ships and as the compiler wrote it. */
+const COMMANDS = ['programs/countersign.js', 'src/cli/main.js']
 /** Goes into every evidence bundle as it stands, comments and all. */
 const AS_IS = ['src/export/bundle/verify.mjs']
 
@@ -53,10 +55,11 @@ async function build() {
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
   embedWriter()
   for (const file of copiedFiles()) copyFileSync(join(ROOT, file), join(DIST, file))
-  // tsc writes plain files; the command that npm links must be executable.
-  chmodSync(join(DIST, 'src', 'cli', 'main.js'), 0o755)
   removeAllBut(expected)
   await bundlePrograms({ dist: DIST, external: EXTERNAL })
+  await bundleTestPrograms({ dist: DIST, external: EXTERNAL })
+  // The compiler and the bundler write plain files; the command that npm links must be executable.
+  for (const file of COMMANDS) chmodSync(join(DIST, file), 0o755)
   writeFileSync(STAMP, '')
   // A source that changed while this ran is newer than the stamp.
   utimesSync(STAMP, startedMs / 1000, startedMs / 1000)

@@ -1,77 +1,100 @@
-// Bundles what the tests start as processes of their own into dist/bundled, side by side: a program in a few files starts in half the time
-// that it takes in hundreds. For tests alone: what ships is what tsc has written, which some suites start as well.
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+// Bundles what starts as a process or a thread of its own: a program in few files starts in half the time that it takes in hundreds. The command line
+// and the threads go into dist/programs, which ships; what only the tests start goes into dist/bundled.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { build } from 'esbuild'
+import { noticesOf } from './third-party.mjs'
 
-/** Below `dist`, beside every example and every `*-child.js` of the tests. */
-const PROGRAMS = [
-  'src/cli/main.js',
-  'src/store/sqlite/writer-worker.js',
-  'src/compose/reader-worker.js',
-  'src/compose/upkeep-worker.js',
-  'src/compose/index-ahead-worker.js',
-  'src/compose/verify-worker.js',
-]
-
-/** `test/support/program.ts` knows the folder, and how a program is named in it. */
-const nameOf = (program) => program.replace(/\.js$/, '').replaceAll('/', '-')
+/** The program in dist/programs, and what the compiler made of it, below dist. */
+const COMMAND_LINE = { countersign: 'src/cli/main.js' }
+const THREADS = {
+  'writer-worker': 'src/store/sqlite/writer-worker.js',
+  'reader-worker': 'src/compose/reader-worker.js',
+  'seal-worker': 'src/compose/seal-worker.js',
+  'upkeep-worker': 'src/compose/upkeep-worker.js',
+  'index-ahead-worker': 'src/compose/index-ahead-worker.js',
+  'verify-worker': 'src/compose/verify-worker.js',
+}
 
 /** CommonJS packages require node's own modules. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);"
 
-/** `external`: packages that stay outside, because they are native or loaded by few. */
+/**
+ * What ships: the command line, with a file for what each command alone needs, and each thread in one file, without what only another one needs.
+ * Beside them the licenses of the packages that are in them. `external`: packages that stay outside, because they are native or loaded by few.
+ */
 export async function bundlePrograms({ dist, external }) {
-  const programs = programsBelow(dist)
+  const outdir = join(dist, 'programs')
+  rmSync(outdir, { recursive: true, force: true })
+  const files = [
+    ...(await bundle({ dist, external, outdir, entries: COMMAND_LINE })),
+    ...(await bundle({ dist, external, outdir, entries: THREADS, splitting: false })),
+  ]
+  writeFileSync(join(outdir, 'THIRD-PARTY-LICENSES.txt'), noticesOf(files))
+}
+
+/** Every example and every `*-child.js` of the tests, with what they share. `test/support/program.ts` knows the folder, and how a program is named in it. */
+export async function bundleTestPrograms({ dist, external }) {
   const outdir = join(dist, 'bundled')
   rmSync(outdir, { recursive: true, force: true })
-  await build({
-    entryPoints: Object.fromEntries(programs.map((program) => [nameOf(program), join(dist, program)])),
+  const nameOf = (path) => path.replace(/\.js$/, '').replaceAll('/', '-')
+  const entries = Object.fromEntries(testPrograms(dist).map((path) => [nameOf(path), path]))
+  await bundle({ dist, external, outdir, entries })
+}
+
+function testPrograms(dist) {
+  const examples = readdirSync(join(dist, 'examples')).map((file) => `examples/${file}`)
+  const children = readdirSync(join(dist, 'test'), { recursive: true }).map(
+    (file) => `test/${file.replaceAll(sep, '/')}`,
+  )
+  return [...examples.filter((file) => file.endsWith('.js')), ...children.filter((file) => file.endsWith('-child.js'))]
+}
+
+/** Gives the files that went into it. */
+async function bundle({ dist, external, outdir, entries, splitting = true }) {
+  const { metafile } = await build({
+    absWorkingDir: dirname(dist),
+    entryPoints: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(dist, path)])),
     outdir,
     bundle: true,
-    splitting: true,
+    splitting,
     format: 'esm',
     platform: 'node',
     target: 'node20',
     external,
     logLevel: 'warning',
     banner: { js: REQUIRE },
-    plugins: [placesOfModules({ dist, programs })],
+    metafile: true,
+    plugins: [ownModules({ dist, outdir, entries })],
   })
-}
-
-function programsBelow(dist) {
-  const examples = readdirSync(join(dist, 'examples')).map((file) => `examples/${file}`)
-  const children = readdirSync(join(dist, 'test'), { recursive: true }).map(
-    (file) => `test/${file.replaceAll(sep, '/')}`,
+  return Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
   )
-  return [
-    ...PROGRAMS,
-    ...examples.filter((file) => file.endsWith('.js')),
-    ...children.filter((file) => file.endsWith('-child.js')),
-  ]
 }
 
-/** A module in a bundle still finds the files beside its own place, but starts the bundled form of another program. */
-function placesOfModules({ dist, programs }) {
-  const below = (path) => relative(dist, path).replaceAll(sep, '/')
-  // An example that names itself starts itself.
-  const isProgram = (file, target) => programs.includes(file) && (target !== undefined || file.startsWith('examples/'))
+/** A module in a bundle still finds the files that lie beside, or from, its own place; what it does not use of zod, such as 50 languages, stays outside. */
+function ownModules({ dist, outdir, entries }) {
+  const names = new Map(Object.entries(entries).map(([name, path]) => [path, `./${name}.js`]))
+  const addressOf = (file) => {
+    const below = relative(dist, file).replaceAll(sep, '/')
+    // An example that names itself starts itself.
+    const own = below.startsWith('examples/') ? names.get(below) : undefined
+    const address = own ?? relative(outdir, file).replaceAll(sep, '/')
+    return `new URL('${address.startsWith('.') ? address : `./${address}`}', import.meta.url)`
+  }
   const rewrite = (text, path) =>
-    text.replace(/new URL\('([^']+\.js)', import\.meta\.url\)|import\.meta\.url/g, (_whole, target) => {
-      const file = target === undefined ? below(path) : below(resolve(dirname(path), target))
-      const bundled = isProgram(file, target) ? `./${nameOf(file)}.js` : `../${file}`
-      const url = `new URL('${bundled}', import.meta.url)`
-      return target === undefined ? `${url}.href` : url
-    })
+    text
+      .replace(/new URL\('([^']+\.js)', import\.meta\.url\)|import\.meta\.url/g, (_whole, target) =>
+        target === undefined ? `${addressOf(path)}.href` : addressOf(resolve(dirname(path), target)),
+      )
+      .replace("import { z } from 'zod'", "import * as z from 'zod'")
   return {
-    name: 'places of modules',
+    name: 'own modules',
     setup({ onLoad }) {
       onLoad({ filter: /\.js$/ }, ({ path }) => {
         if (path.includes('node_modules') || !path.startsWith(dist)) return undefined
-        const text = readFileSync(path, 'utf8')
-        return text.includes('import.meta.url') ? { contents: rewrite(text, path), loader: 'js' } : undefined
+        return { contents: rewrite(readFileSync(path, 'utf8'), path), loader: 'js' }
       })
     },
   }

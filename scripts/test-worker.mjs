@@ -1,8 +1,6 @@
 // Runs compiled test files one after the other in this process, as its parent names them: what they share is loaded once. After each, one
 // line that begins with the mark of the first argument says how it ended. Told to leave, this process must end by itself.
 import { readFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-import threads from 'node:worker_threads'
 
 const LEAK_AFTER_MS = 20_000
 const TICKS_PER_SECOND = 100
@@ -15,8 +13,6 @@ fc.configureGlobal({ seed: Number(process.env.COUNTERSIGN_TEST_SEED ?? 1) })
 // uvu then collects suites and leaves it to `exec` to run them.
 globalThis.UVU_DEFER = 1
 const { exec } = await import('uvu')
-
-startThreadsBundled()
 
 process.on('message', (url) => (url === null ? leave() : run(url)))
 
@@ -34,24 +30,6 @@ async function run(url) {
   }
   process.exitCode = 0
   process.stdout.write(`\n${mark}${JSON.stringify({ code, cpuSeconds: cpuSeconds() - before })}\n`)
-}
-
-/** The threads of a ledger come from the bundles of their programs: one file loads in half the time of a hundred, and tests start thousands. */
-function startThreadsBundled() {
-  const bundles = new Map(
-    ['src/store/sqlite/writer-worker.js', 'src/compose/reader-worker.js', 'src/compose/verify-worker.js'].map(
-      (program) => [
-        new URL(`../dist/${program}`, import.meta.url).href,
-        new URL(`../dist/bundled/${program.replaceAll('/', '-')}`, import.meta.url),
-      ],
-    ),
-  )
-  threads.Worker = class extends threads.Worker {
-    constructor(file, options) {
-      super(bundles.get(String(file)) ?? file, options)
-    }
-  }
-  syncBuiltinESMExports()
 }
 
 function leave() {

@@ -36,7 +36,7 @@ test('the image is built from every folder that the compiler reads, and from not
 })
 
 test('every command that a container runs is one of the command line', () => {
-  const commands = [...all(/command: \[([a-z]+)/g), ...all(/main\.js ([a-z]+)/g)]
+  const commands = [...all(/command: \[([a-z]+)/g), ...all(/countersign\.js ([a-z]+)/g)]
   assert.ok(commands.length >= 4)
   const known = createProgram().commands.map((each) => each.name())
   for (const command of commands) assert.ok(known.includes(command), command)

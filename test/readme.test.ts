@@ -50,7 +50,7 @@ readme('the run-through with curl does what the README says', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-readme-'))
   try {
     // What `npx countersign` finds in a clone: the built command, on the server's data folder.
-    const npx = `npx() { shift; "${process.execPath}" "${join(BUILT, 'src/cli/main.js')}" "$@"; }\n`
+    const npx = `npx() { shift; "${process.execPath}" "${join(BUILT, 'programs/countersign.js')}" "$@"; }\n`
     const script = npx + readFileSync(join(ROOT, 'examples/run-through.sh'), 'utf8')
     const env = { ...process.env, URL: server.url, COUNTERSIGN_DATA: server.data }
     const { stdout } = await run('bash', ['-c', script], { cwd: folder, env })
@@ -67,7 +67,7 @@ readme('the run-through with curl does what the README says', async () => {
 })
 
 readme('the tour shows what it says: exit code 0', async () => {
-  const { stdout } = await run(process.execPath, [join(BUILT, 'src/cli/main.js'), 'tour'])
+  const { stdout } = await run(process.execPath, [join(BUILT, 'programs/countersign.js'), 'tour'])
   assert.match(stdout, /critical-key-removed at \/entities/)
   assert.match(stdout, /the card was charged once/)
   assert.match(stdout, /budget-exceeded/)

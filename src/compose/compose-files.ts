@@ -81,29 +81,41 @@ export function openFollowingFiles(settings: Settings, options: FollowingOptions
     const logs = open(openLogs(settings, { onRenewed, guard: logFileGuard(keys) }))
     const audit = open(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') }))
     const program = upkeepProgram(settings)
-    if (program === undefined) return { views, logs, audit, [Symbol.asyncDispose]: async () => close() }
-    return inThread(settings, { ...options, program, onRenewed, own: { views, logs, audit } })
+    if (program === undefined || settings.store.kind !== 'sqlite')
+      return { views, logs, audit, [Symbol.asyncDispose]: async () => close() }
+    return inThread(settings, {
+      ...options,
+      path: settings.store.path,
+      program,
+      onRenewed,
+      own: { views, logs, audit },
+    })
   } catch (error) {
     close()
     throw error
   }
 }
 
-/** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry the thread's along. */
-function upkeepProgram({ store, upkeepThread }: Settings): URL | undefined {
-  if (upkeepThread === undefined || store.kind !== 'sqlite') return undefined
+/** Undefined where none is wanted, and in a bundled program, which does not carry the thread's along. */
+function upkeepProgram({ upkeepThread }: Settings): URL | undefined {
+  if (upkeepThread === undefined) return undefined
   if (upkeepThread.program !== undefined) return upkeepThread.program
-  return workerProgram(() => new URL('./upkeep-worker.js', import.meta.url))
+  return workerProgram(() => new URL('../../programs/upkeep-worker.js', import.meta.url))
 }
 
 interface InThread extends FollowingOptions {
+  /** File of the store. */
+  readonly path: string
   readonly program: URL
   readonly onRenewed: (renewal: DerivedFileRenewal) => void
   readonly own: { readonly views: ViewStore; readonly logs: LogStore; readonly audit: AuditIndex }
 }
 
-function inThread(settings: Settings, { program, onRenewed, own, store, log, memoryBytes }: InThread): FollowingFiles {
-  const { store: place, keys } = settings
+function inThread(
+  settings: Settings,
+  { path, program, onRenewed, own, store, log, memoryBytes }: InThread,
+): FollowingFiles {
+  const { keys } = settings
   const paths = {
     views: derivedPath(settings, VIEWS_FILE),
     audit: derivedPath(settings, AUDIT_FILE),
@@ -116,7 +128,7 @@ function inThread(settings: Settings, { program, onRenewed, own, store, log, mem
     logs: logsBesideOwner({ path: paths.logs, renew: renew('logs') }),
   }
   const kept = checkpointsPath(settings)
-  const places: UpkeepPlaces = { store: place, keys, paths, memoryBytes, ...(kept !== undefined && { kept }) }
+  const places: UpkeepPlaces = { store: path, keys, paths, memoryBytes, ...(kept !== undefined && { kept }) }
   const handOver = (): void => {
     for (const { open } of Object.values(beside)) open()
     views.handOver(beside.views.file, {

@@ -34,7 +34,7 @@ export function openReaders(
   if (readThreads === 0 || store.kind !== 'sqlite') return undefined
   const file = readerProgram()
   if (file === undefined) return undefined
-  const workerData = placesOf({ store, keys, data })
+  const workerData = placesOf(store.path, { keys, data })
   const onFault = reportTo(ledger)
   return new ReaderThreads({
     ...{ count: readThreads, file, workerData, log, onFault, index: ownerOf(index, upkeep) },
@@ -60,7 +60,7 @@ export function openExportThreads(
   const count = Math.min(availableParallelism() - 1, WRITERS_MAX)
   const file = readerProgram()
   if (count === 0 || store.kind !== 'sqlite' || file === undefined) return undefined
-  const workerData: ReaderPlaces = { ...placesOf({ store, keys, data }), isAlone: true }
+  const workerData: ReaderPlaces = { ...placesOf(store.path, { keys, data }), isAlone: true }
   const onFault = reportTo(() => ledger)
   const readers = new ReaderThreads({ count, file, workerData, log, onFault, index: NO_INDEX })
   return { bodies: new SideBySide({ readers }), [Symbol.asyncDispose]: () => readers[Symbol.asyncDispose]() }
@@ -74,10 +74,10 @@ const NO_INDEX: IndexOwner = {
 }
 
 function readerProgram(): URL | undefined {
-  return workerProgram(() => new URL('./reader-worker.js', import.meta.url))
+  return workerProgram(() => new URL('../../programs/reader-worker.js', import.meta.url))
 }
 
-function placesOf({ store, keys, data }: Pick<Settings, 'store' | 'keys' | 'data'>): ReaderPlaces {
+function placesOf(store: string, { keys, data }: Pick<Settings, 'keys' | 'data'>): ReaderPlaces {
   return { store, keys, logs: join(data, LOG_FILE), audit: join(data, AUDIT_FILE) }
 }
 

@@ -27,7 +27,7 @@ const HEAP_LEAST_BYTES = 256 * 1024 * 1024
 export function openSealing(settings: Settings, { store, ...deps }: SealingDeps): SealThreads | undefined {
   const { store: place, keys, policy, values, sealThreads: count, sealProgram } = settings
   if (count === 0 || place.kind !== 'sqlite') return undefined
-  const file = sealProgram ?? workerProgram(() => new URL('./seal-worker.js', import.meta.url))
+  const file = sealProgram ?? workerProgram(() => new URL('../../programs/seal-worker.js', import.meta.url))
   if (file === undefined) return undefined
   const { url, maxAppendBytes } = store
   const { totalBytes } = deps.memory

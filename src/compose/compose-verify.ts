@@ -15,6 +15,6 @@ export function defaultVerifyThreads(): number {
 /** Undefined where none is wanted, and in a bundled program, which does not carry their program along. */
 export function openVerifyThreads(count: number, workerData: VerifyWorkerData): VerifyThreads | undefined {
   if (count === 0) return undefined
-  const file = workerProgram(() => new URL('./verify-worker.js', import.meta.url))
+  const file = workerProgram(() => new URL('../../programs/verify-worker.js', import.meta.url))
   return file && new VerifyThreads({ file, count, workerData })
 }

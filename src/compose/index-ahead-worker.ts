@@ -1,19 +1,19 @@
 /** @module Entry of the thread that reads ahead of the one that writes the auditors' index: a read-only connection to the store, and no key. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { threadGivesWay } from '../resources/give-way.ts'
-import type { StorePlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
+import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
 import type { AheadRange, FromAhead, ToAhead } from '../upkeep/index-ahead.ts'
 import { ReadAhead } from '../upkeep/read-ahead.ts'
-import { openReader } from './compose-stores.ts'
 
 export interface AheadPlaces {
-  readonly store: StorePlace
+  /** File of the store. */
+  readonly store: string
 }
 
 async function serve(port: MessagePort, { store, range }: AheadPlaces & { readonly range: AheadRange }): Promise<void> {
   threadGivesWay({ isWaitedFor: true })
-  using reader = await openReader(store)
+  using reader = openSqliteReader({ path: store })
   const ahead = new ReadAhead((message) => port.postMessage(message))
   port.on('message', ({ kind }: ToAhead) => (kind === 'more' ? ahead.more() : ahead.end()))
   await ahead.run(reader, range)

@@ -7,15 +7,16 @@ import type { FromReader, ToReader } from '../reading/protocol.ts'
 import type { ReaderSources } from '../reading/reader-pages.ts'
 import { threadGivesWay } from '../resources/give-way.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
-import type { KeyPlace, StorePlace } from '../settings/places.ts'
+import type { KeyPlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import { AuditSnapshots } from '../store/sqlite/audit-snapshots.ts'
 import { sharedLeaves } from '../store/sqlite/sqlite-leaves.ts'
-import { openReader } from './compose-stores.ts'
+import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
 import { keysAt } from './worker-parts.ts'
 
 export interface ReaderPlaces {
-  readonly store: StorePlace
+  /** File of the store. */
+  readonly store: string
   readonly keys: KeyPlace
   /** The file of the logs. */
   readonly logs: string
@@ -29,11 +30,11 @@ const MEMORY_EVERY_MS = 1_000
 
 async function serve(
   port: MessagePort,
-  { store: place, keys: keyPlace, logs, audit, isAlone = false }: ReaderPlaces,
+  { store: path, keys: keyPlace, logs, audit, isAlone = false }: ReaderPlaces,
 ): Promise<void> {
   if (!isAlone) threadGivesWay()
   const keys = keysAt(keyPlace)
-  const store = await openReader(place)
+  const store = openSqliteReader({ path })
   const sealer = new Sealer(keys)
   const say = (message: FromReader, handedOver: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, handedOver)

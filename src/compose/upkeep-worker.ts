@@ -20,24 +20,25 @@ import { threadGivesWay } from '../resources/give-way.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { workerProgram } from '../resources/worker-program.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
-import type { KeyPlace, StorePlace } from '../settings/places.ts'
+import type { KeyPlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { DerivedFileOptions } from '../store/derived-file.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
 import { openSqliteViews } from '../store/sqlite/sqlite-views.ts'
 import { indexAhead } from '../upkeep/index-ahead.ts'
 import { PinnedStore } from '../upkeep/pinned-store.ts'
 import type { FileName, FromUpkeep, ToUpkeep } from '../upkeep/protocol.ts'
 import { HostAppends, UpkeepKeeper } from '../upkeep/upkeep-keeper.ts'
-import { openReader } from './compose-stores.ts'
 import type { AheadPlaces } from './index-ahead-worker.ts'
 import { keysAt } from './worker-parts.ts'
 
 export interface UpkeepPlaces {
-  readonly store: StorePlace
+  /** File of the store. */
+  readonly store: string
   readonly keys: KeyPlace
   readonly paths: Readonly<Record<FileName, string>>
   /** Of the last checkpoints. */
@@ -59,7 +60,7 @@ interface Opened {
 async function serve(port: MessagePort, places: UpkeepPlaces): Promise<void> {
   const say: Say = (message) => port.postMessage(message)
   using keys = keysAt(places.keys)
-  using reader = await openReader(places.store)
+  using reader = openSqliteReader({ path: places.store })
   let taken: (opened: Promise<Opened>) => void = () => undefined
   const opening = new Promise<Opened>((resolve) => {
     taken = resolve
@@ -150,7 +151,7 @@ function openFiles({ paths }: UpkeepPlaces, keys: WatchedKeys, say: Say) {
 
 /** Undefined where there is one processor, and in a bundled program, which does not carry the thread's along. */
 function readAheadOf({ store }: UpkeepPlaces, log: Log): ProjectionDeps['readAhead'] {
-  const file = workerProgram(() => new URL('./index-ahead-worker.js', import.meta.url))
+  const file = workerProgram(() => new URL('../../programs/index-ahead-worker.js', import.meta.url))
   if (file === undefined || availableParallelism() < 2) return undefined
   const places = { store } satisfies AheadPlaces
   const onLost = (reason: string): void =>

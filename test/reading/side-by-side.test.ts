@@ -26,10 +26,11 @@ const test = suite('an export that several threads write side by side')
 const settingsOf = (data: string): Settings =>
   readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0' }, {})
 
-const PROGRAM = new URL('../../src/compose/reader-worker.js', import.meta.url)
+const PROGRAM = new URL('../../programs/reader-worker.js', import.meta.url)
 
 function threadsOver(data: string, file = PROGRAM): ReaderThreads {
-  const { store, keys } = settingsOf(data)
+  const { keys } = settingsOf(data)
+  const store = join(data, 'store.db')
   const workerData: ReaderPlaces = { store, keys, logs: join(data, LOG_FILE), audit: join(data, AUDIT_FILE) }
   return new ReaderThreads({ count: 2, file, workerData, log: silentLog, onFault: () => undefined, index: NO_INDEX })
 }

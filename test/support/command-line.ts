@@ -1,9 +1,9 @@
 /** @module The real command line in a process of its own. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { bundledProgram } from './program.ts'
+import { shippedProgram } from './program.ts'
 import { within } from './within.ts'
 
-export const BIN = bundledProgram('src/cli/main.js')
+export const BIN = shippedProgram('countersign')
 
 const COMMAND_MAX_MS = 120_000
 

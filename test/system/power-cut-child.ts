@@ -14,7 +14,7 @@ import { makeFolder } from '../../src/signing/durable-file.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { askAll } from '../support/audited.ts'
 import { markOwnTrace } from '../support/power-cut/recorded-disk.ts'
-import { bundledProgram } from '../support/program.ts'
+import { shippedProgram } from '../support/program.ts'
 import { record } from '../support/records.ts'
 import { drive, ok } from '../support/run-driver.ts'
 import { alice } from '../support/test-ledger.ts'
@@ -60,7 +60,7 @@ async function work(ledger: Ledger, name: string): Promise<void> {
 }
 
 async function rotate(data: string): Promise<void> {
-  const args = [bundledProgram('src/cli/main.js'), 'keys', 'rotate', '--data', data]
+  const args = [shippedProgram('countersign'), 'keys', 'rotate', '--data', data]
   const child = spawn(process.execPath, args, { stdio: 'ignore' })
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`keys rotate ended with ${code}`)

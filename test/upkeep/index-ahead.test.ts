@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -22,7 +23,7 @@ import { addRuns, upkeepSettings } from '../support/upkeep.ts'
 
 const test = suite("upkeep: the thread that reads ahead of the auditors' index")
 
-const PROGRAM = new URL('../../src/compose/index-ahead-worker.js', import.meta.url)
+const PROGRAM = new URL('../../programs/index-ahead-worker.js', import.meta.url)
 /** More events than a page holds. */
 const RUNS = 90
 const TABLES = ['events', 'charges', 'spend_sums', 'states', 'foreign_streams', 'progress']
@@ -95,7 +96,7 @@ test('the index is the same as without it, row by row and word by word', async (
   assert.is(pages, 0)
   assert.ok(alone.found.length > 0)
   const lost: string[] = []
-  const places = { store: upkeepSettings(data).store }
+  const places = { store: join(data, 'store.db') }
   const options = { file: PROGRAM, places, onLost: (why: string) => lost.push(why), eventsMin: 1 }
   const { pages: ahead, ...both } = await made(data, folder.file('both.db'), (range) => indexAhead(options, range))
   assert.ok(ahead > 1, `${ahead} pages`)
@@ -121,7 +122,7 @@ for (const [title, code] of [
       await import(${JSON.stringify(PROGRAM.href)})`
     const file = new URL(`data:text/javascript,${encodeURIComponent(text)}`)
     const lost: string[] = []
-    const places = { store: upkeepSettings(data).store }
+    const places = { store: join(data, 'store.db') }
     const options = { file, places, onLost: (why: string) => lost.push(why), eventsMin: 1 }
     const { pages: __, ...both } = await made(data, folder.file('both.db'), (range) => indexAhead(options, range))
     assert.equal(both, alone)

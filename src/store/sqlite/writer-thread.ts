@@ -6,7 +6,7 @@ import type { WriterSettings } from './writer-protocol.ts'
 
 export async function startThread(settings: WriterSettings): Promise<Worker> {
   const options = { workerData: settings, name: 'store-writer' }
-  const file = workerProgram(() => new URL('./writer-worker.js', import.meta.url))
+  const file = workerProgram(() => new URL('../../../programs/writer-worker.js', import.meta.url))
   return file === undefined ? threadFromText(options) : new Worker(file, options)
 }
 
