@@ -4,13 +4,18 @@
  * from the whole store, in a folder of its own, so that memory does not grow with the store. Nothing that belongs to the owner is written.
  */
 
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { runListReached } from '../ledger/read/run-list-projection.ts'
 import { isStillStored, type SeenRecord } from '../ledger/read/seen-record.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../store/derived-file.ts'
 import type { EventStore, Position } from '../store/event-store.ts'
+import { dataFolderLock, describeOwner } from '../store/sqlite/owner-lock.ts'
 import type { ReadFile } from '../store/sqlite/read-file.ts'
+import { readRest, restState } from '../store/sqlite/rest-file.ts'
 import { openSqliteAudit, readSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
 import { openSqliteViews, readSqliteViews } from '../store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../store/view-store.ts'
@@ -26,18 +31,32 @@ export interface ReadingFilesOptions {
   readonly take?: TakeFile | undefined
   /** The store goes on while it is read. */
   readonly follows: boolean
+  /** The same as it goes on, beyond where it is read to. */
+  readonly reader: Pick<EventStore, 'recordAt'>
+  /** From here on the store is read up to there, where that is further, and after `isLast` no further. False where it is not read as far as that. */
+  readonly goTo: (position: Position, how: { readonly isLast: boolean }) => boolean
   /** Told why a file that is there is not taken. */
   readonly onLeftAside: (why: string) => void
 }
 
+/** An owner brings its files to the store every two seconds, and notes then what they hold. */
+const OWNER_WAIT_MS = 5_000
+const OWNER_LOOK_MS = 50
+/** Of a smaller file all rows are read in less time. */
+const WAITED_FOR_BYTES = 64 * 1024 * 1024
+
 type Checked = { isAuthentic(): Promise<boolean> }
 type Unfiled<T> = Omit<T, keyof DerivedFile>
+/** `isVouched`: this snapshot was found authentic. What its owner writes behind it is not in it. */
+type Found<T> = ReadFile<Unfiled<T>> & { readonly isVouched?: boolean }
 
 interface Kind<T extends DerivedFile & Checked> {
   readonly name: string
   readonly open: (options: DerivedFileOptions) => T
   readonly read: (options: { readonly path: string; readonly guard: FileGuard }) => ReadFile<Unfiled<T>> | undefined
   readonly reached: (file: Unfiled<T>) => SeenRecord | undefined
+  /** Large for each event: beside an owner who writes on, the store is read as of where the file is, so that it need not be copied to be completed. */
+  readonly isLarge: boolean
   /** What is asked before the first pass, and finds nothing. */
   readonly unasked: Partial<T>
 }
@@ -48,6 +67,7 @@ export function auditForReading(options: ReadingFilesOptions): AuditIndex {
     open: openSqliteAudit,
     read: readSqliteAudit,
     reached: (index) => index.progress(),
+    isLarge: true,
     unasked: { progress: () => undefined },
   })
 }
@@ -58,6 +78,7 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
     open: openSqliteViews,
     read: readSqliteViews,
     reached: runListReached,
+    isLarge: false,
     unasked: { checkpoint: () => undefined, loadFold: () => undefined, saveFold: () => undefined },
   })
 }
@@ -100,14 +121,17 @@ function memberOf(file: object, name: string | symbol): unknown {
 async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): Promise<T> {
   const { path, guard, store, follows, onLeftAside } = options
   const rebuild = (): Promise<T> => rebuilt(options, kind)
-  const file = path === undefined ? undefined : kind.read({ path, guard })
+  const isOwned = path !== undefined && hasOwner(path)
+  const file =
+    path === undefined ? undefined : await (isOwned ? besideOwner(path, options, kind) : kind.read({ path, guard }))
   if (file === undefined) return (await takenCopy(options, kind)) ?? rebuild()
   const reached = await usable(file, options, kind)
   if (reached === undefined) {
     file[Symbol.dispose]()
     return (await takenCopy(options, kind)) ?? rebuild()
   }
-  if (!follows && reached === (await store.end())) return asStored(file)
+  // Beside an owner the store may still be read further than this, for the sake of a larger file.
+  if (!follows && (kind.isLarge || !isOwned) && reached === (await store.end())) return asStored(file)
   try {
     return await completed(file, guard, kind)
   } catch (error) {
@@ -118,22 +142,69 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
   }
 }
 
+/** Whether a process that may be alive says that it owns the folder of this file. */
+function hasOwner(path: string): boolean {
+  const owner = describeOwner(dataFolderLock(dirname(path)))
+  return owner !== undefined && isAlive(owner.pid)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // One that may not be signalled is there.
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
+}
+
+/**
+ * The file once its owner has said what it holds, and has brought it to where the store was at the question; or as it is, where that takes too long. It is opened
+ * only then: run by root, to open a log that is being written is a change of it, and has the owner read the whole file again.
+ */
+async function besideOwner<T extends DerivedFile & Checked>(
+  path: string,
+  { guard, store }: ReadingFilesOptions,
+  kind: Kind<T>,
+): Promise<Found<T> | undefined> {
+  const isWorthAWait = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= WAITED_FOR_BYTES
+  const until = performance.now() + (isWorthAWait ? OWNER_WAIT_MS : 0)
+  const wanted = await store.end()
+  for (let looked = ''; performance.now() < until; await setTimeout(OWNER_LOOK_MS)) {
+    const state = restState(path)
+    if (state === undefined || state === looked || readRest(path, guard.rowKey())?.state !== state) continue
+    looked = state
+    const file = kind.read({ path, guard })
+    const reached = file && kind.reached(file.over)?.position
+    const isThere = wanted === undefined || (reached !== undefined && store.comparePositions(reached, wanted) >= 0)
+    // Written to in between, the file is looked at once more.
+    const isVouched = isThere && readRest(path, guard.rowKey())?.state === restState(path)
+    if (isVouched && file !== undefined && (await isAuthentic(file))) return { ...file, isVouched }
+    file?.[Symbol.dispose]()
+  }
+  return kind.read({ path, guard })
+}
+
 /** Where the file has got to in the store; undefined where nothing in it may be believed. */
 async function usable<T extends DerivedFile & Checked>(
-  { over }: ReadFile<Unfiled<T>>,
-  { store, onLeftAside }: ReadingFilesOptions,
+  file: Found<T>,
+  { reader, goTo, onLeftAside }: ReadingFilesOptions,
   kind: Kind<T>,
 ): Promise<Position | undefined> {
   try {
-    const reached = kind.reached(over)
+    const reached = kind.reached(file.over)
     // Of another store, or of events that a restored copy lacks: such a file has nothing to say here.
-    if (reached === undefined || !(await isStillStored(store, reached))) return undefined
-    if (await (over as unknown as Checked).isAuthentic()) return reached.position
+    if (reached === undefined || !(await isStillStored(reader, reached))) return undefined
+    if (file.isVouched === true || (await isAuthentic(file)))
+      return goTo(reached.position, { isLast: kind.isLarge }) ? reached.position : undefined
     onLeftAside(`${kind.name} holds other than this ledger wrote`)
   } catch (error) {
     onLeftAside(`${kind.name} cannot be read (${reasonOf(error)})`)
   }
   return undefined
+}
+
+function isAuthentic<T extends Checked>({ over }: Found<T>): Promise<boolean> {
+  return (over as unknown as Checked).isAuthentic()
 }
 
 /** One snapshot of the owner's file, which was checked once. */

@@ -51,12 +51,19 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     for (const part of opened.splice(0).reverse()) part[Symbol.dispose]()
   }
   try {
-    const end = asOf ?? (follows ? undefined : await reader.end())
-    const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, end), onRead)
+    let end = asOf ?? (follows ? undefined : await reader.end())
+    const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)
+    let isFixed = false
+    const goTo = (position: Position, { isLast }: { readonly isLast: boolean }): boolean => {
+      if (end === undefined) return true
+      if (!isFixed && reader.comparePositions(position, end) > 0) end = position
+      isFixed ||= isLast
+      return reader.comparePositions(position, end) <= 0
+    }
     const source = fixedKeys(keys)
     const usesFiles = asOf === undefined && !trustNothing
     const fileOf = (name: string, kind: string) => ({
-      ...{ store, follows, onLeftAside, guard: fileGuard(source, kind) },
+      ...{ store, reader, goTo, follows, onLeftAside, guard: fileGuard(source, kind) },
       path: usesFiles ? join(settings.data, name) : undefined,
       take: usesFiles && isOnServer(settings.store) ? sharedBy(settings.store, source) : undefined,
     })

@@ -176,6 +176,11 @@ export interface AuditIndex extends DerivedFile {
    * what it reads while the file system still says so. Undefined where that is not known, and of an index in memory.
    */
   knownState(): string | undefined
+  /**
+   * Notes beside the file what it holds now, where all of it is known to be this ledger's: who opens it next, or reads it beside this process, need not
+   * read its rows to know. Costs nothing while nothing was written.
+   */
+  noteFile(): void
   /** Another connection of this process is about to open the file: until `opened`, what that changes about it is nobody else's writing. */
   opening(): void
   opened(): void
@@ -234,5 +239,5 @@ export interface AuditIndex extends DerivedFile {
 /** What questions are answered from. */
 export type ReadableIndex = Omit<
   AuditIndex,
-  keyof DerivedFile | 'isAuthentic' | 'knownState' | 'opening' | 'opened' | 'save'
+  keyof DerivedFile | 'isAuthentic' | 'knownState' | 'noteFile' | 'opening' | 'opened' | 'save'
 >

@@ -2,8 +2,9 @@
 import { NO_STREAM, type Position } from './event-store.ts'
 import type { ReadHalf } from './read-only-store.ts'
 
-export function storeAsOf(reader: ReadHalf, last: Position): ReadHalf {
-  const isThere = (position: Position): boolean => reader.comparePositions(position, last) <= 0
+/** `last` is looked at by each call. */
+export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
+  const isThere = (position: Position): boolean => reader.comparePositions(position, last()) <= 0
   const head = async (stream: string): Promise<number> => {
     for await (const page of reader.readStream(stream, { direction: 'backwards' })) {
       const newest = page.find(({ position }) => isThere(position))
@@ -15,10 +16,10 @@ export function storeAsOf(reader: ReadHalf, last: Position): ReadHalf {
     url: reader.url,
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head,
-    end: async () => last,
+    end: async () => last(),
     recordAt: async (position) => (isThere(position) ? reader.recordAt(position) : undefined),
     readAll: ({ until, ...options } = {}) =>
-      reader.readAll({ ...options, until: until === undefined || !isThere(until) ? last : until }),
+      reader.readAll({ ...options, until: until === undefined || !isThere(until) ? last() : until }),
     readStream: async function* (stream, options) {
       for await (const page of reader.readStream(stream, options))
         yield page.filter(({ position }) => isThere(position))

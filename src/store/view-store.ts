@@ -122,6 +122,8 @@ export interface ViewProgress extends ViewCheckpoint {
 export interface ViewStore extends DerivedFile {
   /** Whether the rows of runs are those that this ledger's processes wrote. Reads all of them where that is not known. */
   isAuthentic(): Promise<boolean>
+  /** Notes beside the file what it holds now: see `AuditIndex`. */
+  noteFile(): void
   /** Where the projection has got to; undefined before its first write or after its version changed. */
   checkpoint(projection: string, version: number): ViewCheckpoint | undefined
   runRow(tenant: string, runId: string): RunRow | undefined

@@ -117,6 +117,28 @@ test('beside a ledger that goes on, only what is new is read, into a copy that g
   assert.equal(own.copies(), [])
 })
 
+test('beside an owner who brings the index further than the store was at the question, the answer is as of there, and nothing is read or copied (F287)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  await seed(settings)
+  using own = ownTemporaryFolder(folder)
+  await using opened = await openLedger(settings, silentLog)
+  let records = 0
+  const onRead = (count: number): void => {
+    records += count
+  }
+  const leftAside: string[] = []
+  const onLeftAside = (why: string): void => void leftAside.push(why)
+  await using asking = await openReadingLedger(settings, { onRead, onLeftAside })
+  await handOver(opened.ledger, 'later')
+  await answers(opened.ledger)
+  const found = await askAll(asking.ledger, 'events', { filter: { run: 'later' } })
+  assert.ok(found.length > 0)
+  assert.equal([records, own.copies(), leftAside], [0, [], []])
+  await using whole = await openReadingLedger(settings, { onRead: () => undefined, trustNothing: true })
+  assert.equal(found, await askAll(whole.ledger, 'events', { filter: { run: 'later' } }))
+})
+
 const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   ['audit.db', `UPDATE charges SET tokens = 0`],
   ['audit.db', `DELETE FROM events WHERE leaf = 3`],

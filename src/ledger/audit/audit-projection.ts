@@ -82,6 +82,7 @@ export class AuditProjection {
   async pass(goOn: () => boolean): Promise<void> {
     try {
       await againIfRenewed(() => this.#pass(goOn))
+      this.#deps.index.noteFile()
     } finally {
       this.#building = undefined
     }

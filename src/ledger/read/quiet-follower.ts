@@ -22,8 +22,6 @@ export class QuietFollower implements Disposable {
   readonly #inLulls: () => boolean
   readonly #timer: NodeJS.Timeout
   #appendsSeen = -1
-  /** As the last pass that was made elsewhere began. */
-  #appendsPassed = -1
   #catchingUp: Promise<void> | undefined
   /** The pass under way goes on to its end. */
   #isWhole = false
@@ -84,15 +82,10 @@ export class QuietFollower implements Disposable {
     this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
   }
 
+  /** Whether anything was appended or not: what the ledger itself puts on record counts for no append, and is followed, too. */
   #allAlong(): void {
-    const appends = this.#appendsSoFar()
-    if (appends === this.#appendsPassed || this.#catchingUp !== undefined || !this.#inLulls()) return
-    this.#start(() => true, { isWhole: true }).then(
-      () => {
-        this.#appendsPassed = appends
-      },
-      () => undefined,
-    )
+    if (this.#catchingUp !== undefined || !this.#inLulls()) return
+    this.#start(() => true, { isWhole: true }).catch(() => undefined)
   }
 
   /** The last pass of all, as far as it comes until `signal` is aborted: whoever opens the view next finds it where the store ends. */

@@ -35,8 +35,9 @@ export class RunListProjection {
   }
 
   /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
-  pass(goOn: () => boolean): Promise<void> {
-    return againIfRenewed(() => this.#pass(goOn))
+  async pass(goOn: () => boolean): Promise<void> {
+    await againIfRenewed(() => this.#pass(goOn))
+    this.#views.noteFile()
   }
 
   async #pass(goOn: () => boolean): Promise<void> {

@@ -11,6 +11,8 @@ import type { RowSeal } from './row-seal.ts'
 import { makeFile } from './store-path.ts'
 
 export const BUSY_TIMEOUT_MS = 2_000
+/** A log that grew while words were merged, or a reader held an old snapshot, is cut to this once it is back in its file: it is read whole for the note. */
+const LOG_LIMIT_BYTES = 8 * 1024 * 1024
 /** A place of the disk that cannot be read is damage too: the file rebuilt lies elsewhere. */
 const DAMAGE = [
   'SQLITE_CORRUPT',
@@ -189,6 +191,7 @@ function openWith<T extends OverFile>(
   try {
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
+    db.pragma(`journal_size_limit = ${LOG_LIMIT_BYTES}`)
     db.pragma('trusted_schema = OFF')
     db.pragma('cell_size_check = ON')
     const expected = schemaText(schema)

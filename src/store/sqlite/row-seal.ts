@@ -6,24 +6,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
 import type { Database } from './open.ts'
-import { fileIdentity, fileState, readRest, saveRest } from './rest-file.ts'
+import { fileIdentity, fileState, readRest, restState, saveRest } from './rest-file.ts'
+import { type SealedTable, type Statements, statementsOf, type TextRow } from './sealed-rows.ts'
 
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
 
-const ROWS_AT_ONCE = 2_000
 /** Readings of all rows between which this process writes; the next one is in one go. */
 const PACED_READINGS = 3
 const MODULUS = 1n << 256n
 
-export interface SealedTable {
-  readonly name: string
-  readonly columns: readonly string[]
-}
-
-interface TextRow {
-  readonly number: number
-  readonly text: string
+interface Held {
+  readonly state: string
+  /** See `restState`; undefined where it is not known. */
+  readonly rest: string | undefined
 }
 
 export class RowSeal {
@@ -36,8 +32,10 @@ export class RowSeal {
   /** Sum of the rows as they were checked, or written by this process since; undefined: not checked yet. */
   #sum: bigint | undefined
   #seen = ''
-  /** State of the file that the note beside it vouches for. */
-  #noted = ''
+  /** What the file held at this state, whatever opens its log later. */
+  #held: Held = { state: '', rest: undefined }
+  /** What the note beside the file vouches for. */
+  #noted: string | undefined
   /** Of the file that is open: another one may be put in its place while it is. */
   readonly #identity: string
   /** Transactions of this process so far. */
@@ -61,11 +59,12 @@ export class RowSeal {
     if (!this.#isInPlace()) return false
     if (this.#sum === undefined && this.#isAsLeft(reached)) return true
     if (this.#sum !== undefined && this.#isAsSeen()) {
-      this.#note()
+      this.note()
       return true
     }
     for (let readings = 1; ; readings += 1) {
       const [before, writes] = [this.#state(), this.#writes]
+      const held = this.#heldAt(before)
       const sum = await this.#sumOfRows({ isPaced: readings <= PACED_READINGS })
       // Some rows were read before, some after what this process wrote meanwhile: that says nothing.
       if (writes !== this.#writes) continue
@@ -73,6 +72,7 @@ export class RowSeal {
       this.#sum = sum
       // Changed while it was read: whatever was read is vouched for, what is there now is read at the next question.
       this.#seen = before
+      this.#held = held
       return true
     }
   }
@@ -99,7 +99,26 @@ export class RowSeal {
   /** Whether nobody else has written since all of it was checked. */
   #isAsSeen(): boolean {
     const state = this.#state()
-    return this.#seen === state || (this.#openings > 0 && withoutLogChange(this.#seen) === withoutLogChange(state))
+    if (this.#seen === state) return true
+    if (withoutLogChange(this.#seen) !== withoutLogChange(state)) return false
+    return this.#openings > 0 || this.#isSameLog(state)
+  }
+
+  /** Nothing is known of it where the state is another by now: what was written meanwhile is not what was known. */
+  #heldAt(state: string): Held {
+    const { name } = this.#db
+    const rest = name === ':memory:' ? undefined : restState(name)
+    return { state, rest: this.#state() === state ? rest : undefined }
+  }
+
+  /** Another process may have opened the log, too: where its bytes were noted, they tell. */
+  #isSameLog(state: string): boolean {
+    const { rest } = this.#held
+    if (this.#seen !== this.#held.state || rest === undefined || restState(this.#db.name) !== rest) return false
+    if (this.#state() !== state) return false
+    this.#seen = state
+    this.#held = { state, rest }
+    return true
   }
 
   #isInPlace(): boolean {
@@ -132,9 +151,11 @@ export class RowSeal {
     const { name } = this.#db
     const rest = name === ':memory:' ? undefined : readRest(name, this.#guard.rowKey())
     const state = this.#state()
-    if (rest === undefined || rest.state !== fileState(name) || !this.#isSealed(rest.sum, reached)) return false
+    if (rest === undefined || rest.state !== restState(name) || !this.#isSealed(rest.sum, reached)) return false
+    if (this.#state() !== state) return false
     this.#sum = rest.sum
     this.#seen = state
+    this.#held = { state, rest: rest.state }
     this.#noted = rest.state
     return true
   }
@@ -146,13 +167,15 @@ export class RowSeal {
   }
 
   /** For whoever opens the file next, or reads it beside this process. Costs nothing while nothing was written. */
-  #note(): void {
+  note(): void {
     const { name } = this.#db
     if (name === ':memory:' || this.#db.readonly || this.#sum === undefined) return
-    const state = stateIn(this.#seen)
-    if (state === this.#noted) return
-    saveRest(name, this.#guard.rowKey(), { sum: this.#sum, state })
-    this.#noted = state
+    if (this.#held.state !== this.#seen) this.#held = this.#heldAt(this.#seen)
+    const { rest } = this.#held
+    // Looked at behind what was read: all of that was there while it was known.
+    if (rest === undefined || rest === this.#noted || !this.#isInPlace() || !this.#isAsSeen()) return
+    saveRest(name, this.#guard.rowKey(), { sum: this.#sum, state: rest })
+    this.#noted = rest
   }
 
   /** Before the file is closed: everything goes from the log into the file. Afterwards, what was returned notes how it was left. */
@@ -162,15 +185,16 @@ export class RowSeal {
     const isKnown = sum !== undefined && name !== ':memory:' && this.#db.open && !this.#db.readonly
     const isWhole = isKnown && this.#isInPlace() && this.#isAsSeen()
     if (!isWhole || !isEmptied(this.#db)) return () => undefined
-    const state = fileState(name)
+    const state = restState(name)
     return () => {
-      if (fileState(name) === state) saveRest(name, this.#guard.rowKey(), { sum, state })
+      if (state !== undefined && restState(name) === state) saveRest(name, this.#guard.rowKey(), { sum, state })
     }
   }
 
   /** Vouches for a copy of the file that was made while it was authentic. */
   noteCopy(path: string): void {
-    if (this.#sum !== undefined) saveRest(path, this.#guard.rowKey(), { sum: this.#sum, state: fileState(path) })
+    const state = restState(path)
+    if (this.#sum !== undefined && state !== undefined) saveRest(path, this.#guard.rowKey(), { sum: this.#sum, state })
   }
 
   /** In the transaction that writes them: rows of `name` that are about to be replaced or removed. */
@@ -243,28 +267,6 @@ function stateIn(seen: string): string {
 /** The last number is the log's change time. */
 function withoutLogChange(seen: string): string {
   return seen.replace(/ \d+$/, '')
-}
-
-type Statement = ReturnType<typeof prepared>
-
-const prepared = (db: Database, sql: string) => db.prepare<unknown[], TextRow>(sql)
-
-interface Statements {
-  readonly first: Statement
-  readonly after: Statement
-  readonly at: Statement
-  readonly between: Statement
-}
-
-function statementsOf(db: Database, { name, columns }: SealedTable): Statements {
-  const text = `json_array(rowid, ${columns.map((column) => `CASE typeof(${column}) WHEN 'blob' THEN hex(${column}) ELSE ${column} END`).join(', ')})`
-  const rows = `SELECT rowid AS number, ${text} AS text FROM ${name} NOT INDEXED`
-  return {
-    first: prepared(db, `${rows} ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
-    after: prepared(db, `${rows} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
-    at: prepared(db, `${rows} WHERE rowid = ?`),
-    between: prepared(db, `${rows} WHERE rowid BETWEEN ? AND ?`),
-  }
 }
 
 /** True where the log has nothing left that the file has not, and the file is synced. */

@@ -104,6 +104,10 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     return this.seal?.knownState()
   }
 
+  noteFile(): void {
+    this.seal?.note()
+  }
+
   opening(): void {
     this.seal?.opening()
   }

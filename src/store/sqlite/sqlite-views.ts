@@ -91,6 +91,10 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return this.seal?.isAuthentic(this.#reached()) ?? Promise.resolve(true)
   }
 
+  noteFile(): void {
+    this.seal?.note()
+  }
+
   #reached(): string | undefined {
     return this.#statements.anyCheckpoint.get() === undefined ? undefined : SEALED_AS
   }

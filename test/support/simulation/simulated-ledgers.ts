@@ -20,6 +20,7 @@ const noViews: ViewStore = {
   checkpoint: () => undefined,
   runRow: () => undefined,
   isAuthentic: async () => true,
+  noteFile: () => undefined,
   saveRuns: () => true,
   listRuns: () => ({ rows: [] }),
   faults: () => [],
