@@ -49,6 +49,8 @@ export interface Upkeep {
   readonly elsewhere: Elsewhere | undefined
   /** Work on the files: in this thread while they are its own, else in the one that has taken them over, which it never does amid `here`. */
   do<T>(here: () => Promise<T>, inThread: (it: Elsewhere) => Promise<T>): Promise<T>
+  /** Where another thread is about to take the files: resolves when it has them, or could not begin. Undefined where none is. Rejects with `StoreUnavailableError` where the server closes. */
+  coming(): Promise<void> | undefined
   /** New keys are on record. */
   keysChanged(): void
 }
@@ -68,5 +70,6 @@ export type BeginUpkeep = (host: UpkeepHost) => Upkeep
 export const HERE: Upkeep = {
   elsewhere: undefined,
   do: (here) => here(),
+  coming: () => undefined,
   keysChanged: () => undefined,
 }

@@ -8,12 +8,14 @@ import type { PageRange, PageToIndex } from '../ledger/audit/page-to-index.ts'
 import { endWorker, startWorker } from '../resources/worker-life.ts'
 import type { Position } from '../store/event-store.ts'
 
-/** Pages that are read and not yet taken: some 6 MB, 24 MiB at most; with fewer it would wait while others are being written. */
-export const PAGES_AHEAD = 24
+/** Pages that are read and not yet taken: some 3 MB, 12 MiB at most; with fewer it would wait while others are being written. */
+export const PAGES_AHEAD = 12
 /** A shorter way is done by the time that a thread has started. */
 const EVENTS_MIN = 20_000
 const END_MS = 250
 const HEAP_BYTES = 192 * 1024 * 1024
+/** What it makes is handed over at once; with more it would keep garbage for as long. */
+const YOUNG_BYTES = 16 * 1024 * 1024
 
 /** What the thread starts with, beside where its store lies. */
 export interface AheadRange {
@@ -49,7 +51,7 @@ export async function* indexAhead(
   let lost: string | undefined
   let wake = (): void => undefined
   const worker = startWorker<FromAhead>({
-    ...{ file, workerData: { ...places, range }, name: 'index-ahead', heapBytes: HEAP_BYTES },
+    ...{ file, workerData: { ...places, range }, name: 'index-ahead', heapBytes: HEAP_BYTES, youngBytes: YOUNG_BYTES },
     receive: (message) => {
       arrived.push(message)
       wake()

@@ -11,6 +11,8 @@ import { errorOf } from './upkeep-failure.ts'
 
 /** After the start of the process: one that ends before needs no thread. */
 const START_MS = 1_000
+/** Of its heap: with more it takes no less time, and keeps garbage for longer. */
+const YOUNG_BYTES = 16 * 1024 * 1024
 const END_MS = 1_000
 /** After the second end in a row that nobody requested; twice as long each time, until a task is done. */
 const AGAIN_MS = 250
@@ -86,6 +88,7 @@ export class UpkeepThread implements AsyncDisposable {
         return elsewhere()
       },
       do: (here, there) => this.do(here, there),
+      coming: () => this.coming(),
       keysChanged: () => this.say({ kind: 'keys-changed' }),
     }
   }
@@ -93,6 +96,25 @@ export class UpkeepThread implements AsyncDisposable {
   /** Resolves when the thread has the files. */
   async taken(): Promise<void> {
     while (!this.#isTaken && !this.#isClosed) await this.#change()
+  }
+
+  /** See `Upkeep`: whoever asks has work for it, so that it is started now. */
+  coming(): Promise<void> | undefined {
+    if (!this.#isToCome()) return undefined
+    const worker = this.#worker ?? this.#start()
+    // Until it has done what it is waited for.
+    worker.ref()
+    return this.#came()
+  }
+
+  /** One that could not begin is tried again, and nobody waits for it. */
+  #isToCome(): boolean {
+    return !this.#isTaken && !this.#isClosed && this.#deaths === 0
+  }
+
+  async #came(): Promise<void> {
+    while (this.#isToCome()) await this.#change()
+    if (this.#isClosed) throw threadLost('the server is closing', AGAIN_MS)
   }
 
   /** What nobody waits for. Without a thread it is lost: the next one reads the files and the keys as they are. */
@@ -189,7 +211,7 @@ export class UpkeepThread implements AsyncDisposable {
     if (this.#isClosed || leftMs > 0) throw threadLost('it ended', Math.max(AGAIN_MS, leftMs))
     const { file, workerData } = this.#options
     const worker = startWorker<FromUpkeep>({
-      ...{ file, workerData, name: 'upkeep' },
+      ...{ file, workerData, name: 'upkeep', youngBytes: YOUNG_BYTES },
       receive: (message) => {
         if (worker === this.#worker) this.#receive(message, worker)
       },
@@ -207,6 +229,7 @@ export class UpkeepThread implements AsyncDisposable {
     this.#againAtMs = performance.now() + this.#waitMs
     this.#waitMs = Math.min(Math.max(AGAIN_MS, 2 * this.#waitMs), AGAIN_MAX_MS)
     this.#forget(reason)
+    this.#notify()
     this.#options.log.warn({ why: reason }, this.#isTaken ? DIED : NOT_BEGUN)
     // Once it has the files, whoever needs them starts it.
     if (!this.#isTaken) this.#startIn(START_MS + this.#waitMs)

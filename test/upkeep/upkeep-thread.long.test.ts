@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -13,7 +13,7 @@ import { countersign } from '../support/command-line.ts'
 import { rotated, rotatedLogKey } from '../support/key-rotation.ts'
 import { collect } from '../support/records.ts'
 import { drive } from '../support/run-driver.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 import { alice } from '../support/test-ledger.ts'
 import { addRuns, openWithUpkeep, programBefore, upkeepSettings } from '../support/upkeep.ts'
 import { eventually } from '../support/within.ts'
@@ -243,6 +243,35 @@ test('a file that is found damaged by whoever reads it is rebuilt by the thread,
     assert.ok(renewed.includes(path), `${file} was rebuilt`)
   }
   assert.ok((await ledger.listRuns(alice, { limit: 1 })).items.length === 1)
+})
+
+/** A ledger of some hundred events without an index, whose thread would take the files long after the test. */
+async function withoutIndex(folder: TempFolder, program?: URL): Promise<OpenLedger> {
+  const data = folder.file('data')
+  {
+    await using opened = await openWithUpkeep(data)
+    await addRuns(opened, 100)
+  }
+  rmSync(folder.file('data/audit.db'), { force: true })
+  const upkeepThread = { startMs: 3_600_000, ...(program !== undefined && { program }) }
+  return await openLedger(upkeepSettings(data, { upkeepThread }), silentLog)
+}
+
+const RUNS_STARTED = { filter: { types: ['RunStarted' as const] } }
+
+test('an index that is far behind when it is first asked is made by the thread, which begins at once, and never by the one that writes the store (F288)', async () => {
+  using folder = tempFolder()
+  await using opened = await withoutIndex(folder)
+  assert.is(opened.upkeep?.stats().threads, 0)
+  assert.is((await askAll(opened.ledger, 'events', RUNS_STARTED)).length, 100)
+  assert.is(opened.upkeep?.stats().threads, 1)
+})
+
+test('where the thread cannot begin, the one that writes the store makes the index all the same (F288)', async () => {
+  using folder = tempFolder()
+  await using opened = await withoutIndex(folder, programBefore('process.exit(1)'))
+  assert.is((await askAll(opened.ledger, 'events', RUNS_STARTED)).length, 100)
+  assert.is(opened.upkeep?.stats().threads, 0)
 })
 
 test.run()

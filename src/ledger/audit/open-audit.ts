@@ -51,6 +51,31 @@ export interface OpenAudit extends AsyncDisposable {
 const NO_LOG = { record: async () => undefined }
 const NOBODY = { note: () => undefined }
 
+/**
+ * A pass in the thread that has the index. Where another one is about to take it, and the way is long, this one begins and leaves the rest to that one: who
+ * writes and who asks would wait for it here.
+ */
+function passOver(projection: AuditProjection, upkeep: Upkeep): (goOn: () => boolean) => Promise<void> {
+  return async (goOn) => {
+    for (;;) {
+      let coming: Promise<void> | undefined
+      const isToGoOn = (): boolean => {
+        if (!goOn()) return false
+        if (projection.building !== undefined) coming ??= upkeep.coming()
+        // Awaited below, unless the pass itself fails.
+        coming?.catch(() => undefined)
+        return coming === undefined
+      }
+      await upkeep.do(
+        () => projection.pass(isToGoOn),
+        (it) => it.index(),
+      )
+      if (coming === undefined) return
+      await coming
+    }
+  }
+}
+
 /** Disposing it ends the following while nothing is appended and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
@@ -58,11 +83,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   // Nobody writes who would wait for it.
   const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
-  const pass = (goOn: () => boolean): Promise<void> =>
-    upkeep.do(
-      () => projection.pass(goOn),
-      (it) => it.index(),
-    )
+  const pass = passOver(projection, upkeep)
   const isElsewhere = (): boolean => upkeep.elsewhere !== undefined
   const follower = new QuietFollower(pass, { appendsSoFar, followed: lag, inLulls, isElsewhere })
   lag.watchBuilding(() => (upkeep.elsewhere === undefined ? projection.building : upkeep.elsewhere.indexBuilding))
