@@ -71,7 +71,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...{ ledgerId, kid: () => sealer.kid, counts: stats, onFault: (fault) => sealer.faultFound(fault) },
   })
   const { writes: write, queries: runQueries } = sealing ?? { writes: side.write, queries }
-  const listing = { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
+  const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
@@ -51,6 +52,34 @@ function filesBelow(folder: string): Map<string, number> {
   const found = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
   return new Map(found.map(({ name, parentPath, path }) => [name, statSync(join(parentPath ?? path, name)).size]))
 }
+
+test('a question makes the file that it needs and no other one, however long it takes (F289)', async () => {
+  using folder = tempFolder()
+  const settings = await seeded(folder.file('data'))
+  const temporary = folder.file('temporary')
+  mkdirSync(temporary)
+  process.env[TMPDIR] = temporary
+  const { setInterval: real } = globalThis
+  const lulls: (() => void)[] = []
+  globalThis.setInterval = ((work: () => void, ms?: number) => {
+    lulls.push(work)
+    return real(work, ms)
+  }) as typeof real
+  try {
+    await using reading = await openReadingLedger(settings, { onRead: () => undefined, trustNothing: true })
+    const page = await auditOf(reading.ledger).ask(alice, { name: 'events', filter: {} }, { limit: 1 })
+    assert.ok(page.ok)
+    // Quiet twice in a row: what follows the store by itself would begin now.
+    for (const lull of [...lulls, ...lulls]) lull()
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn()
+    assert.equal(
+      [...filesBelow(temporary).keys()].filter((name) => name.endsWith('.db')),
+      ['audit.db'],
+    )
+  } finally {
+    globalThis.setInterval = real
+  }
+})
 
 test('an index that is made from the whole store lies on the disk, not in memory, and goes with its process (F214)', async () => {
   using folder = tempFolder()

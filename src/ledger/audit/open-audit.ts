@@ -82,7 +82,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { list, approvals, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps
   // Nobody writes who would wait for it.
   const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
-  const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
+  const inLulls = (): boolean => readOnly !== true && (!onlyIfAsked || index.progress() !== undefined)
   const pass = passOver(projection, upkeep)
   const isElsewhere = (): boolean => upkeep.elsewhere !== undefined
   const follower = new QuietFollower(pass, { appendsSoFar, followed: lag, inLulls, isElsewhere })

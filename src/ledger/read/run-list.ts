@@ -26,6 +26,8 @@ export interface RunListOptions extends Omit<FollowerOptions, 'inLulls' | 'isEls
   readonly nowMs: () => number
   /** Who writes the file; this thread where it is absent. */
   readonly upkeep?: Upkeep | undefined
+  /** The store is another's to write: the list follows it when it is asked, and not in lulls. */
+  readonly readOnly?: boolean | undefined
 }
 
 export class RunList implements Disposable {
@@ -38,7 +40,7 @@ export class RunList implements Disposable {
   /** Times that the file was rebuilt. */
   #timesMade = 0
 
-  constructor(store: EventStore, views: ViewStore, { nowMs, upkeep = HERE, ...following }: RunListOptions) {
+  constructor(store: EventStore, views: ViewStore, { nowMs, upkeep = HERE, readOnly, ...following }: RunListOptions) {
     this.#nowMs = nowMs
     this.#followed = following.followed
     views.onRenewed(() => {
@@ -52,7 +54,11 @@ export class RunList implements Disposable {
         () => this.#own.pass(goOn),
         (it) => it.listRuns(),
       )
-    this.#follower = new QuietFollower(pass, { ...following, isElsewhere: () => upkeep.elsewhere !== undefined })
+    this.#follower = new QuietFollower(pass, {
+      ...following,
+      inLulls: () => readOnly !== true,
+      isElsewhere: () => upkeep.elsewhere !== undefined,
+    })
   }
 
   async list(
