@@ -103,10 +103,8 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
     },
     (incoming, outgoing) => {
       unused.delete(incoming.socket)
-      const answered = [room.asks(incoming.socket, incoming), rest.asks(incoming, outgoing)]
-      outgoing.once('close', () => {
-        for (const each of answered) each()
-      })
+      rest.asks(incoming, outgoing)
+      outgoing.once('close', room.asks(incoming.socket, incoming))
       void listener(incoming, outgoing)
     },
   )

@@ -18,21 +18,28 @@ interface Connection {
   readonly asked: Map<IncomingMessage, ServerResponse>
   /** Of what came behind them. */
   refusal?: string
+  /** Or needs no refusal any more. */
+  isRefused?: true
 }
 
 export class UnreadableRest {
   readonly #connections = new WeakMap<Socket, Connection>()
 
-  /** A request came. Call the result when its answer is closed. */
-  asks(incoming: IncomingMessage, outgoing: ServerResponse): () => void {
+  /** A request came. It is off the list when its answer is finished or cut. */
+  asks(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const { socket } = incoming
     const connection: Connection = this.#connections.get(socket) ?? { asked: new Map() }
     this.#connections.set(socket, connection)
     connection.asked.set(incoming, outgoing)
-    return () => {
+    const answered = (): void => {
       connection.asked.delete(incoming)
+      // Behind an answer that is the last one nothing is read.
+      if (!outgoing.shouldKeepAlive) connection.isRefused = true
       if (connection.refusal !== undefined && !isWriting(connection)) refuse(socket, connection)
     }
+    // Before node's own listener, which ends the connection there when the client has closed its sending side.
+    outgoing.prependOnceListener('finish', answered)
+    outgoing.once('close', answered)
   }
 
   /** Takes what node says is no request (`clientError`). */
@@ -55,8 +62,10 @@ function isWriting({ asked }: Connection): boolean {
 }
 
 /** Amid an answer it is the end alone. */
-function refuse(socket: Socket, { asked, refusal }: Connection): void {
-  const isAmid = [...asked.values()].some(({ headersSent }) => headersSent)
-  if (!isAmid) socket.write(`HTTP/1.1 ${refusal}\r\nConnection: close\r\n\r\n`)
+function refuse(socket: Socket, connection: Connection): void {
+  if (connection.isRefused) return
+  connection.isRefused = true
+  const isAmid = [...connection.asked.values()].some(({ headersSent }) => headersSent)
+  if (!isAmid && socket.writable) socket.write(`HTTP/1.1 ${connection.refusal}\r\nConnection: close\r\n\r\n`)
   socket.destroySoon()
 }

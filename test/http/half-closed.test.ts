@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type RunningServer, startServer } from '../../src/http/server.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { closing } from '../support/raw-http.ts'
 import { type TestEdge, testEdge } from '../support/test-edge.ts'
 import { eventually, within } from '../support/within.ts'
@@ -16,8 +18,8 @@ interface Served extends AsyncDisposable {
   readonly streams: () => Promise<number>
 }
 
-async function served(): Promise<Served> {
-  const edge = await testEdge()
+async function served(wrap?: (ledger: Ledger) => Ledger): Promise<Served> {
+  const edge = await testEdge(wrap && { wrap })
   await edge.started('r')
   const server = await startServer({ app: edge.app, host: '127.0.0.1', port: 0, draining: edge.draining })
   const token = await edge.token()
@@ -75,8 +77,17 @@ test('a write whose client closes its sending side right behind it is answered, 
   assert.is(both.split('HTTP/1.1 201').length, 3, both)
 })
 
+/** Long enough for the end of the sending side to come in before the answer. */
+const slow = (ledger: Ledger): Ledger => ({
+  ...ledger,
+  execute: async (...command) => {
+    await setTimeout(50)
+    return ledger.execute(...command)
+  },
+})
+
 test('what comes behind a whole write and is no request is refused behind its answer, never in its place (F286)', async () => {
-  await using at = await served()
+  await using at = await served(slow)
   const usage = '{"agent":"a","usage":{"tokens":1}}'
   const one = at.head('POST /v1/runs/r/usage', bodied(usage)) + usage
   for (const [rest, status] of [
