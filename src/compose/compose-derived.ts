@@ -4,7 +4,7 @@
  * from the whole store, in a folder of its own, so that memory does not grow with the store. Nothing that belongs to the owner is written.
  */
 
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { runListReached } from '../ledger/read/run-list-projection.ts'
@@ -144,7 +144,10 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
 
 /** Whether a process that may be alive says that it owns the folder of this file. */
 function hasOwner(path: string): boolean {
-  const owner = describeOwner(dataFolderLock(dirname(path)))
+  const folder = dirname(path)
+  // A folder that this machine never served a store from need not be there.
+  if (!existsSync(folder)) return false
+  const owner = describeOwner(dataFolderLock(folder))
   return owner !== undefined && isAlive(owner.pid)
 }
 
