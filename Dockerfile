@@ -1,10 +1,9 @@
 # The ledger, on its embedded store unless COUNTERSIGN_STORE names another. Data lives in the volume /data; /keys is for a key file that
 # several ledgers share.
-# A newer one: --build-arg NODE_IMAGE=node:20-bookworm-slim@sha256:... (docker buildx imagetools inspect node:20-bookworm-slim).
-ARG NODE_IMAGE=node:20.20.2-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0
+# A newer one: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:... (docker buildx imagetools inspect node:24-bookworm-slim).
+ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
 
 FROM ${NODE_IMAGE} AS build
-RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY scripts scripts

@@ -7,15 +7,6 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Undefined where the text is no JSON. `JSON.parse` quotes its input in its message, which may be a secret. */
-export function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
-
 /** Exact equality: lists in order, objects in any order of keys, scalars by type and value. */
 export function isEqual(a: Json, b: Json): boolean {
   if (a === b) return true

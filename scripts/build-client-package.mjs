@@ -36,7 +36,7 @@ async function writePrograms() {
     splitting: true,
     format: 'esm',
     platform: 'node',
-    target: ['node20', 'es2022'],
+    target: ['node22', 'es2022'],
     minify: true,
     external: OPTIONAL,
     metafile: true,

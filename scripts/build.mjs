@@ -122,7 +122,7 @@ function embedWriter() {
     bundle: true,
     format: 'cjs',
     platform: 'node',
-    target: 'node20',
+    target: 'node22',
     minifySyntax: true,
     minifyWhitespace: true,
     external: ['better-sqlite3'],

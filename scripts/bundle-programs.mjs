@@ -61,7 +61,7 @@ async function bundle({ dist, external, outdir, entries, splitting = true }) {
     splitting,
     format: 'esm',
     platform: 'node',
-    target: 'node20',
+    target: 'node22',
     external,
     logLevel: 'warning',
     banner: { js: REQUIRE },

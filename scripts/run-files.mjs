@@ -5,6 +5,14 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { TestProcess } from './test-process.mjs'
 
+const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+if (Number.parseInt(process.versions.node, 10) < Number.parseInt(engines.node.slice('>='.length), 10)) {
+  console.error(
+    `Node ${engines.node} is needed, and this is ${process.version}: begin the command with npx (npx node scripts/test.mjs)`,
+  )
+  process.exit(2)
+}
+
 /** Of many processes, and of killed ones: suites that mean something on each store, and run there (`test-stores.mjs`). */
 export const CONTENTION = 'system/contention.'
 export const KILL = 'system/kill.'

@@ -48,7 +48,7 @@ export class TestProcess {
   /** Lets the process end, which it does by itself, with code 0, where its files left nothing open. Gives `{code, output, ran}`. */
   async end() {
     if (this.#wasEnded) return { code: 0, output: '', ran: this.#ran }
-    // The child disconnects: where the parent does, node 20 may emit no `close`.
+    // The child disconnects: where the parent does, node may emit no `close`.
     if (this.#child.connected) this.#child.send(null)
     return { ...(await this.#inTime(this.#closed)), ran: this.#ran }
   }

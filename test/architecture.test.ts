@@ -156,15 +156,31 @@ architecture('the pure middle reads no clock, no randomness, no file and no envi
   assert.equal(impure, [])
 })
 
+/** The one that works around the engine, the bundles' verifier, which holds its own, and what pages of browsers run: it reads no keys of others. */
+const PARSES_JSON = /^(schemas\/parse-json\.ts|src\/export\/bundle\/verify\.mjs|src\/dashboard\/assets\/.*)$/
+
+architecture('JSON is parsed by `parseJson` alone, which gives every key the name that it has', () => {
+  const parsing = FILES.filter((file) => /^(schemas|projections|src)\//.test(file)).filter((file) =>
+    /^(?!\s*(?:\/?\*|\/\/)).*\b(?:JSON\.parse\(|(?:response|answer)\.json\(\))/m.test(
+      readFileSync(join(ROOT, file), 'utf8'),
+    ),
+  )
+  assert.ok(parsing.includes('schemas/parse-json.ts'), 'the scan must see what it looks for')
+  assert.equal(
+    parsing.filter((file) => !PARSES_JSON.test(file)),
+    [],
+  )
+})
+
 /** Travels alone, as one file that a reader of a bundle runs. */
 const ONE_PROGRAM: ReadonlySet<string> = new Set(['src/export/bundle/verify.mjs'])
 
-architecture('no file is longer than 300 lines', () => {
+architecture('no file is longer than 600 lines', () => {
   const long = [...FILES, ...sources('scripts')]
     .filter((file) => !ONE_PROGRAM.has(file))
     .map((file) => ({ file, lines: readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1 }))
   assert.equal(
-    long.filter(({ lines }) => lines > 300),
+    long.filter(({ lines }) => lines > 600),
     [],
   )
 })

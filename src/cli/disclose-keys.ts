@@ -1,4 +1,6 @@
 /** @module `countersign keys disclose RUN`: the keys of one run that has ended, for whoever is to check its macs. */
+import { isJsonObject } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Settings } from '../settings/config.ts'
@@ -44,7 +46,9 @@ async function fromLedger({ text }: Arguments, run: string): Promise<object> {
   const response = await fetch(path, { method: 'POST', headers, redirect: 'error' }).catch((error: unknown) => {
     throw new CliFailure(`${new URL(url).origin} cannot be reached`, EXIT.network, { cause: error })
   })
-  const body = (await response.json().catch(() => ({}))) as { readonly detail?: unknown }
-  if (!response.ok) throw new CliFailure(oneLine(`the ledger refused (${response.status}): ${String(body.detail)}`))
+  const body = parseJsonOrUndefined(await response.text().catch(() => ''))
+  const detail = isJsonObject(body) && typeof body.detail === 'string' ? body.detail : response.statusText
+  if (!response.ok) throw new CliFailure(oneLine(`the ledger refused (${response.status}): ${detail}`))
+  if (!isJsonObject(body)) throw new CliFailure(`${new URL(url).origin} does not answer as a ledger does`, EXIT.network)
   return body
 }

@@ -1,5 +1,7 @@
 /** @module A stream from a running ledger, resumed where the line was cut: what comes out is the whole, or an error. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isJsonObject } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { oneLine } from './shown.ts'
 
@@ -63,9 +65,9 @@ function waitMs(response: Response | undefined, tries: number): number {
 }
 
 async function refusalOf(response: Response): Promise<CliFailure> {
-  const body = (await response.json().catch(() => ({}))) as { readonly detail?: unknown; readonly code?: unknown }
-  const detail = typeof body.detail === 'string' ? body.detail : response.statusText
-  return new CliFailure(oneLine(`the ledger refused (${response.status} ${String(body.code ?? '')}): ${detail}`))
+  const body = parseJsonOrUndefined(await response.text().catch(() => ''))
+  const { code = '', detail = response.statusText } = isJsonObject(body) ? body : {}
+  return new CliFailure(oneLine(`the ledger refused (${response.status} ${String(code)}): ${String(detail)}`))
 }
 
 function cutOff({ url }: Download, offset: number, cause?: unknown): CliFailure {

@@ -1,5 +1,7 @@
 /** @module A verdict of `validate` for people: one line for the verdict, then one a finding with what would permit it. */
+
 import type { Finding } from '../../schemas/finding.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { oneLine } from './shown.ts'
 
 interface Printed {
@@ -10,7 +12,7 @@ interface Printed {
 
 /** `line` is a line that `validateLine` made. */
 export function explainVerdict(line: string): string {
-  const { verdict, confidence, findings } = JSON.parse(line) as Printed
+  const { verdict, confidence, findings } = parseJson<Printed>(line)
   const found = confidence === undefined ? 'nothing protected stood' : `${Math.round(confidence * 100)} % kept`
   return [`${verdict} (${found})`, ...findings.flatMap(explainFinding)].join('\n')
 }

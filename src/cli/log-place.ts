@@ -1,6 +1,8 @@
 /** @module Which log a command means: its tenant, the key it is under, and the last checkpoint on record. */
+
 import { EVENTS } from '../../schemas/events.ts'
 import { ledgerStream, SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { readIdentity } from '../compose/compose.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import type { Settings } from '../settings/config.ts'
@@ -58,7 +60,7 @@ export function plainNote(text: string): string {
 export async function lastCheckpoint(reader: StoreReader, tenant: string): Promise<string | undefined> {
   for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {
-      const body = EVENTS.CheckpointSigned.schema.safeParse(JSON.parse(data))
+      const body = EVENTS.CheckpointSigned.schema.safeParse(parseJson(data))
       if (body.success) return body.data.note
     }
   }

@@ -1,5 +1,7 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
+
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { type Api, openApi, type Params, pastOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
@@ -103,7 +105,7 @@ function peopleOf(events: readonly JsonObject[]): readonly JsonObject[] {
 async function verdictOf(api: Api, run: string, past: Params): Promise<JsonObject> {
   let text = ''
   for await (const chunk of api.text(`/v1/runs/${run}/replay`, past, new AbortController().signal)) text += chunk
-  return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '{}') as JsonObject
+  return parseJson(text.trimEnd().split('\n').at(-1) ?? '{}') as JsonObject
 }
 
 export function reportText(made: RunReport, paint: Paint): string {

@@ -1,7 +1,9 @@
 /** @module The file of a run's disclosed keys: what `keys disclose` prints and `verify --run-key` reads. */
+
 import { createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { usageFailure } from './failure.ts'
 
@@ -17,7 +19,7 @@ export type RunKeyFile = z.infer<typeof RunKeyFile>
 /** Throws `CliFailure` with exit code 2. Its message holds nothing of the file. */
 export function readRunKeyFile(path: string): RunKeyFile {
   try {
-    return RunKeyFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return RunKeyFile.parse(parseJson(readFileSync(path, 'utf8')))
   } catch {
     throw usageFailure(`--run-key: ${path} is not a file that "countersign keys disclose" has printed`)
   }

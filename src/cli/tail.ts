@@ -1,6 +1,8 @@
 /** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
+
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { frames } from '../client/sse-frames.ts'
 import { pause } from '../client/transport.ts'
 import { type Api, openApi } from './api.ts'
@@ -70,7 +72,7 @@ async function follow(api: Api, { args, run, after }: Followed, print: (event: J
 
 /** As the listing shows it, as far as the header says it. */
 function eventOf(data: string): JsonObject | undefined {
-  const record = JSON.parse(data) as JsonObject
+  const record = parseJson(data) as JsonObject
   const { header } = record
   if (!isJsonObject(header)) return undefined
   const { id, stream, time, type, actor, revision, principal } = header

@@ -1,8 +1,10 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
+
 import { createReadStream } from 'node:fs'
 import { EVENTS } from '../../schemas/events.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
 import type { ServerPlace } from '../settings/places.ts'
@@ -184,7 +186,7 @@ class KeptOfServer {
 function originIn(item: SourceItem): string | undefined {
   if ('fault' in item || 'sound' in item || item.stream !== SYSTEM_STREAM || item.revision !== 0) return undefined
   try {
-    return EVENTS.LedgerCreated.schema.safeParse(JSON.parse(item.data)).data?.origin
+    return EVENTS.LedgerCreated.schema.safeParse(parseJson(item.data)).data?.origin
   } catch {
     return undefined
   }

@@ -1,9 +1,11 @@
 /** @module What a witness keeps: its key, and the last checkpoint of each log. One without the other must never cosign. */
+
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseJson } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+
 import { fromBase64, toBase64 } from '../merkle/base64.ts'
 import { judgeSuccessions, keyChains } from '../merkle/followed-keys.ts'
 import { HASH_BYTES } from '../merkle/hashes.ts'
@@ -67,7 +69,7 @@ export function openWitness({ folder, name, verifiers, nowMs = Date.now, onEvide
   return {
     verifierKey: signer.verifier.text,
     follow: (request) => {
-      const verdict = judgeSuccessions(parseJson(request), { verifiers, kept })
+      const verdict = judgeSuccessions(parseJsonOrUndefined(request), { verifiers, kept })
       if (verdict.status !== 200) {
         const { twoSuccessors } = verdict
         file(twoSuccessors && { ...twoSuccessors, kind: 'two-successors', proof: [] })
@@ -108,7 +110,7 @@ function openKey(keyPath: string, statePath: string): KeyObject {
 }
 
 function readState(path: string): Map<string, Witnessed> {
-  const state = State.safeParse(parseJson(readFileSync(path, 'utf8')))
+  const state = State.safeParse(parseJsonOrUndefined(readFileSync(path, 'utf8')))
   const entries = Object.entries(state.data?.logs ?? {}).map(([origin, { root, note, ...rest }]) => {
     const known = { ...rest, root: fromBase64(root) ?? new Uint8Array(0), ...(note !== undefined && { note }) }
     return [origin, known] as const

@@ -1,9 +1,10 @@
 /** @module `countersign checkpoint --timestamp FOLDER`: the last time-stamped checkpoint on record, as files that openssl checks. */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
-import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { openReader } from '../compose/compose-stores.ts'
 import type { Settings } from '../settings/config.ts'
 import type { StoreReader } from '../store/event-store.ts'
@@ -41,7 +42,7 @@ async function lastTimestamp(
 ): Promise<EventBody<'CheckpointTimestamped'> | undefined> {
   for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {
-      const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJson(data))
+      const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
       if (body.success) return body.data
     }
   }

@@ -1,5 +1,7 @@
 /** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
+
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
 import { runsUnreadable } from './errors.ts'
 import { tailEvents } from './tail-events.ts'
@@ -147,7 +149,7 @@ export function createClient(options: ClientOptions): Client {
       const path = `${runPath(runId)}/values/${encodeURIComponent(digest)}`
       let text = ''
       for await (const part of transport.text({ method: 'GET', path, signal })) text += part
-      return JSON.parse(text) as Json
+      return parseJson(text)
     },
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
     reservations: (runId, options = {}) => pages(`${runPath(runId)}/budget`, {}, options, 'reservations'),

@@ -1,6 +1,6 @@
 /**
  * @module One request and its answer: ended by the caller's signal, or by too long a silence. Not by `AbortSignal.any` and `AbortSignal.timeout`: what
- * listens to the first is held for good in Node 20, and the second counts while nobody waits.
+ * listens to the first is held as long as the caller's signal, and the second counts while nobody waits.
  */
 import { onAbort } from '../resources/linked-signal.ts'
 

@@ -1,5 +1,7 @@
 /** @module A tail over HTTP: history, then what comes; a line that breaks is taken up again behind the last event that was seen. */
+
 import type { JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { UnreachableError } from './errors.ts'
 import { frames } from './sse-frames.ts'
 import { pause, type Transport } from './transport.ts'
@@ -39,6 +41,6 @@ function isOver(signal: AbortSignal | undefined): boolean {
 
 /** Other frames say where the tail stands. */
 function recordIn(data: string): JsonObject | undefined {
-  const record = JSON.parse(data) as JsonObject
+  const record = parseJson(data) as JsonObject
   return typeof record.header === 'object' ? record : undefined
 }

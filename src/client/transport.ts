@@ -1,5 +1,7 @@
 /** @module Requests that survive a bad network: retried with backoff and jitter, each under one idempotency key, until the caller aborts. */
-import type { Json, JsonObject } from '../../schemas/json.ts'
+
+import type { JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { LedgerError, UnreachableError } from './errors.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 
@@ -172,7 +174,7 @@ class NotALedger extends UnreachableError {}
 
 function objectIn(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseJson(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
   } catch {
     return undefined

@@ -1,8 +1,10 @@
 /** @module Puts the concrete parts together, in order, and takes them apart in reverse. Nothing else names them. */
+
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { createLedger } from '../ledger/create-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
@@ -178,7 +180,7 @@ export async function readIdentity({ store }: Settings): Promise<EventBody<'Ledg
   if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
   using reader = await openReader(store)
   for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
-    const body = EVENTS.LedgerCreated.schema.safeParse(JSON.parse(page[0]?.data ?? 'null'))
+    const body = EVENTS.LedgerCreated.schema.safeParse(parseJson(page[0]?.data ?? 'null'))
     return body.success ? body.data : undefined
   }
   return undefined
@@ -236,7 +238,7 @@ function watchKeys(place: KeyPlace, keys: LedgerKeys, log: Log): WatchedKeys {
   return watchKeyFile({ path: place.path, keys, onError })
 }
 
-/** Node 20 has no `AsyncDisposableStack`. */
+/** Node 22 has no `AsyncDisposableStack`. */
 class Closers {
   readonly #parts: (Disposable | AsyncDisposable)[] = []
 

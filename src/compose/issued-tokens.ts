@@ -2,9 +2,11 @@
  * @module Tokens that `countersign token` made, on their way to the record: one file each in the data folder, whole and durable before the
  * token is shown, until the ledger that serves the folder has put it on record (LOG-31). A crash in between records one twice, never not at all.
  */
+
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { Log } from '../ledger/ports.ts'
 import { linkNewFile, makeFolder } from '../signing/durable-file.ts'
 
@@ -46,7 +48,7 @@ export async function takeIssuedTokens(
 function readIssued(path: string): IssuedToken | undefined {
   try {
     if (statSync(path).size > FILE_MAX_BYTES) return undefined
-    const token = EVENTS.TokenIssued.schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
+    const token = EVENTS.TokenIssued.schema.safeParse(parseJson(readFileSync(path, 'utf8')))
     return token.success ? token.data : undefined
   } catch {
     return undefined

@@ -1,5 +1,7 @@
 /** @module A checkpoint that a reader saved, compared with the log as it is now. */
+
 import { z } from 'zod'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { TenantLogs } from '../ledger/log/tenant-logs.ts'
 import { type Checkpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
 import { readSuccession } from '../merkle/key-succession.ts'
@@ -46,7 +48,7 @@ async function holdStampedAgainst(logs: Logs, tenant: string, pasted: string): P
 
 function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

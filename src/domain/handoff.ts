@@ -3,7 +3,6 @@ import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { Mutable } from '../../schemas/mutable.ts'
 import type { PostEnvelope } from '../../schemas/requests.ts'
 import { refusedTokens } from './budget.ts'
 import {
@@ -46,36 +45,8 @@ export type SignedEnvelope = PostEnvelope & {
   readonly signed?: string
 }
 
-/** Each member, as undefined where it is absent: the compiler sees that none is forgotten. */
-type EveryMember = { -readonly [K in keyof Required<PostEnvelope>]: PostEnvelope[K] | undefined }
-
-/**
- * The same envelope with another payload. Its members are named one by one: a spread, or a loop over a list of names, costs as much as the judgement of a
- * handoff in which nothing is wrong.
- */
-export function withPayload(posted: PostEnvelope, payload: JsonObject): Mutable<PostEnvelope> {
-  const copy: EveryMember = {
-    agent: posted.agent,
-    payload,
-    mode: posted.mode,
-    add: posted.add,
-    parent: posted.parent,
-    tokens: posted.tokens,
-    manifestHash: posted.manifestHash,
-    supersedes: posted.supersedes,
-    signature: posted.signature,
-    scope: posted.scope,
-    occurrence: posted.occurrence,
-    runFence: posted.runFence,
-  }
-  return copy as Mutable<PostEnvelope>
-}
-
 function withDefaults(posted: PostEnvelope, established: string): SignedEnvelope {
-  const whole = withPayload(posted, posted.payload)
-  whole.mode ??= 'replace'
-  whole.parent ??= established
-  return whole as SignedEnvelope
+  return { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
 }
 
 /** With the digest of what is signed, where something is. */
@@ -206,25 +177,20 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
 
 type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>
 
-/** Set one by one: spreading the optional members costs as much as the judgement of a handoff in which nothing is wrong. */
-function handoffBody(
-  envelope: SignedEnvelope,
-  policy: RunState['policy'],
-  { confidence }: Judgement,
-): Mutable<HandoffBody> {
+function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Judgement): HandoffBody {
   const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
-  const body: Mutable<HandoffBody> = { v: 1, agent, mode, payload, parent }
-  if (add !== undefined) body.add = add
-  if (tokens !== undefined) body.tokens = tokens
-  if (manifestHash !== undefined) body.manifestHash = manifestHash
-  if (supersedes !== undefined) body.supersedes = supersedes
-  if (signature !== undefined) body.signature = signature
-  if (signed !== undefined) body.signed = signed
-  if (envelope.scope !== undefined) body.scope = envelope.scope
-  if (envelope.occurrence !== undefined) body.occurrence = envelope.occurrence
-  if (policy.base !== 'relay') body.rules = policy.rules ?? 1
-  if (confidence !== undefined) body.confidence = confidence
-  return body
+  return {
+    ...{ v: 1, agent, mode, payload, parent },
+    ...(add !== undefined && { add }),
+    ...(tokens !== undefined && { tokens }),
+    ...(manifestHash !== undefined && { manifestHash }),
+    ...(supersedes !== undefined && { supersedes }),
+    ...(signature !== undefined && { signature }),
+    ...(signed !== undefined && { signed }),
+    ...placeOf(envelope),
+    ...ruleSet(policy),
+    ...(confidence !== undefined && { confidence }),
+  }
 }
 
 /** The place in the caller's code, where it says so. */
@@ -232,7 +198,7 @@ export function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occ
   scope?: string
   occurrence?: number
 } {
-  return { ...(scope === undefined ? {} : { scope }), ...(occurrence === undefined ? {} : { occurrence }) }
+  return { ...(scope !== undefined && { scope }), ...(occurrence !== undefined && { occurrence }) }
 }
 
 function accepted(
@@ -242,11 +208,11 @@ function accepted(
 ): Decision {
   const { context, verdict, env } = inputs
   const { findings } = verdict
-  const data = handoffBody(envelope, state.policy, verdict) as unknown as Mutable<EventBody<'EnvelopeAccepted'>>
-  data.v = 2
-  data.step = state.step + 1
-  data.context = env.digestOf(context)
-  if (findings.length > 0) data.findings = findings
+  const data = {
+    ...handoffBody(envelope, state.policy, verdict),
+    ...{ v: 2 as const, step: state.step + 1, context: env.digestOf(context) },
+    ...(findings.length > 0 && { findings }),
+  }
   return append({ type: 'EnvelopeAccepted', data })
 }
 

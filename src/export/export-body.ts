@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
-import type { Mutable } from '../../schemas/mutable.ts'
 import type { AsOf } from '../ledger/audit/audit-reads.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
@@ -19,7 +18,7 @@ export interface MadeSoFar {
 }
 
 /** The same, while it grows. */
-export type Making = Mutable<MadeSoFar>
+export type Making = { -readonly [K in keyof MadeSoFar]: MadeSoFar[K] }
 
 export const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
 

@@ -2,7 +2,9 @@
  * @module A few members of a body whose text was checked: to parse all of it costs four times as much, and most of it, such as a payload, says
  * nothing that a line names.
  */
+
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -44,7 +46,7 @@ export function membersOf(text: string, names: ReadonlySet<string>): JsonObject 
 
 function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -1,7 +1,6 @@
 /** @module The one way in for everything that changes a run: bounded body, strict parse, schema, preconditions, ledger, answer. */
 import type { z } from 'zod'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import type { Mutable } from '../../schemas/mutable.ts'
 import type { TokenAccess } from '../access/access.ts'
 import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
 import type { Principal } from '../signing/tokens.ts'
@@ -101,10 +100,12 @@ export function requestInfo(ask: Ask, body: Json): Parsed<RequestInfo> | Promise
   if (ifMatch.value === 'never') return neverMatches(ask)
 
   const traceparent = validTraceparent(c.req.header('traceparent'))
-  const value: Mutable<RequestInfo> = { bodyBytes: ask.body?.bytes }
-  if (traceparent !== undefined) value.traceparent = traceparent
-  if (ifMatch.value !== undefined) value.ifMatch = ifMatch.value
-  if (key.value !== undefined) value.idempotency = { key: key.value, method: 'POST', path, body }
+  const value: RequestInfo = {
+    bodyBytes: ask.body?.bytes,
+    ...(traceparent !== undefined && { traceparent }),
+    ...(ifMatch.value !== undefined && { ifMatch: ifMatch.value }),
+    ...(key.value !== undefined && { idempotency: { key: key.value, method: 'POST', path, body } }),
+  }
   return { ok: true, value }
 }
 

@@ -2,7 +2,9 @@
  * @module Opaque cursors: a place in the history, by position *and* event id (STR-29, HTTP-5). They are sealed under the ledger's ring:
  * positions count the events of all tenants, and a caller can neither read one nor make one up.
  */
+
 import type { Json } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { SealedPlaces } from '../ledger/ledger.ts'
 
 /** Whose cursor it is, and of which query: anything that prints as JSON. */
@@ -20,7 +22,7 @@ export function encodeCursor(places: SealedPlaces, scope: CursorScope, place: re
 /** The place; undefined for text that is no cursor of this scope. */
 export function decodeCursor(places: SealedPlaces, scope: CursorScope, cursor: string): readonly Json[] | undefined {
   const text = cursor.length <= CURSOR_MAX_CHARS ? places.open(JSON.stringify(scope), cursor) : undefined
-  return text === undefined ? undefined : (JSON.parse(text) as readonly Json[])
+  return text === undefined ? undefined : (parseJson(text) as readonly Json[])
 }
 
 export function paddedPosition(position: string): string {

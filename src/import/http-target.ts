@@ -1,6 +1,7 @@
 /** @module A ledger behind HTTP as the target of an import: `POST /v1/batch`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { BatchItem } from '../ledger/ledger.ts'
 import { type BatchAnswer, ImportRefusedError, type ImportTarget, type ItemAnswer } from './import-run.ts'
 
@@ -65,7 +66,7 @@ async function answerOf(response: Response): Promise<BatchAnswer> {
 
 async function jsonOf(response: Response): Promise<JsonObject> {
   try {
-    const value = (await response.json()) as Json
+    const value = parseJson(await response.text())
     if (isJsonObject(value)) return value
   } catch {
     // A proxy's page, or a cut answer.

@@ -1,7 +1,6 @@
 /** @module Keys of signed notes: what verifies, what signs, and the text of a verifier key (C2SP signed-note, tlog-cosignature). */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { fromBase64, toBase64 } from './base64.ts'
-import { isWellFormed } from './text-parts.ts'
 
 /** Signature types that are known here: plain Ed25519, and the cosignature of a witness with its time. */
 export const NOTE_TYPES = { ed25519: 0x01, cosignature: 0x04 } as const
@@ -25,7 +24,7 @@ export interface NoteVerifier {
 
 /** Key names have no spaces and no plus. */
 export function isKeyName(name: string): boolean {
-  return name !== '' && isWellFormed(name) && !/[\s+\p{Cc}\p{Z}]/u.test(name)
+  return name !== '' && name.isWellFormed() && !/[\s+\p{Cc}\p{Z}]/u.test(name)
 }
 
 /** The verifier of a name and a key, from either half. Throws `TypeError` for another kind of key or an invalid name. */

@@ -1,7 +1,6 @@
 /** @module Signed notes: a text and the lines of those who signed it (C2SP signed-note). */
 import { fromBase64, toBase64 } from './base64.ts'
 import { isKeyName, isSignedBy, type NoteSigner, type NoteVerifier } from './note-key.ts'
-import { isWellFormed } from './text-parts.ts'
 
 /** C2SP: a verifier takes at least 16 signatures and sets a limit. */
 const SIGNATURES_MAX = 100
@@ -37,7 +36,7 @@ export type OpenedNote =
 
 /** UTF-8 without control characters other than newline, ending in one. */
 export function isNoteText(text: string): boolean {
-  return text.endsWith('\n') && isWellFormed(text) && !hasControls(text)
+  return text.endsWith('\n') && text.isWellFormed() && !hasControls(text)
 }
 
 const FIRST_PRINTABLE = 0x20

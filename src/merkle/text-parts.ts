@@ -2,11 +2,6 @@
 import { fromBase64 } from './base64.ts'
 import { HASH_BYTES } from './hashes.ts'
 
-/** No half of a surrogate pair: the text has a form in UTF-8. */
-export function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text)
-}
-
 const DECIMAL = /^(?:0|[1-9]\d{0,15})$/
 
 /** The number of its one decimal spelling; undefined for any other text, and above 2**53 - 1. */

@@ -1,5 +1,7 @@
 /** @module A judge over HTTP, at an address of the operator's own settings: asked about one handoff at a time, within a time and a size. */
+
 import { z } from 'zod'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { type RecordJudgement, RecordJudgement as Schema } from '../../schemas/requests.ts'
 import { dialFailure } from '../dialling/dial-failure.ts'
 import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'
@@ -44,7 +46,7 @@ export function httpJudge(url: string, trust: Pick<TrustOptions, 'allow' | 'time
 }
 
 function read(text: string): Judgement {
-  const answer = Answer.safeParse(JSON.parse(text))
+  const answer = Answer.safeParse(parseJson(text))
   if (!answer.success) return unavailable('the answer of the judge is no {verdict, findings?, model?, promptDigest?}')
   const { findings, ...said } = answer.data
   const readable = Schema.shape.findings.safeParse(findings?.slice(0, FINDINGS_MAX))

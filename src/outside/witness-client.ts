@@ -1,6 +1,8 @@
 /** @module Witnesses over HTTP, at addresses of the operator's own settings. */
+
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { dialFailure } from '../dialling/dial-failure.ts'
 import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'
 import type { Witness } from '../ledger/log/ask-witness.ts'
@@ -59,7 +61,7 @@ export function readWitnesses(path: string | undefined): readonly Witness[] {
 
 function parsed(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    return parseJson(readFileSync(path, 'utf8'))
   } catch {
     // Missing, unreadable or no JSON: one message says it all.
     return undefined

@@ -1,5 +1,7 @@
 /** @module Threads that read: exports, bundles, replays and answers are made in them, so that the thread that writes passes on bytes and nothing else. */
+
 import type { JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { AnswerBodyMaker, AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleMaker } from '../export/bundle/bundle-portions.ts'
 import type { BundleHost, BundleRequest } from '../export/bundle/plan-bundle.ts'
@@ -212,7 +214,7 @@ function pageFrom({ chunk, page }: PagePortion): AuditPage {
   return {
     ...page,
     get items() {
-      items ??= JSON.parse(text) as readonly JsonObject[]
+      items ??= parseJson(text) as readonly JsonObject[]
       return items
     },
     itemsText: () => text,

@@ -1,5 +1,5 @@
 /**
- * @module A signal that follows others. `AbortSignal.any` would do, but for as long as the process lives Node 20 holds each signal of it that somebody
+ * @module A signal that follows others. `AbortSignal.any` would do, but for as long as the one it follows lives, Node holds each signal of it that somebody
  * listened to, with all that its listener holds: a kilobyte and more for each call of a model or a tool.
  */
 

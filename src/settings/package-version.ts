@@ -1,5 +1,7 @@
 /** @module The version of this package. */
+
 import { readFileSync } from 'node:fs'
+import { parseJson } from '../../schemas/parse-json.ts'
 
 /** The package's own description lies above the built files, whichever folder they were built to. */
 const DESCRIPTIONS = ['../../package.json', '../../../package.json']
@@ -14,7 +16,7 @@ export function packageVersion(): string {
 
 function readDescription(file: URL): { readonly name?: unknown; readonly version?: unknown } | undefined {
   try {
-    const description: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const description: unknown = parseJson(readFileSync(file, 'utf8'))
     return typeof description === 'object' && description !== null ? description : undefined
   } catch {
     return undefined

@@ -1,5 +1,7 @@
 /** @module The issuers whose tokens pass beside our own, from a file: one that is taken out of it is trusted no longer, without a restart. */
+
 import { readFileSync } from 'node:fs'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { assertTrust, type TrustedIssuer } from '../signing/tokens.ts'
 import type { Settings } from './config.ts'
 import { variableOf } from './settings.ts'
@@ -31,7 +33,7 @@ export function watchTrustedIssuers(
 
 function readTrustedIssuers(path: string): readonly TrustedIssuer[] {
   try {
-    const issuers: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const issuers: unknown = parseJson(readFileSync(path, 'utf8'))
     if (Array.isArray(issuers) && issuers.every(looksLikeIssuer)) return issuers
   } catch {
     // Missing, unreadable or no JSON: one message says it all.

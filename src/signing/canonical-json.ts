@@ -1,6 +1,7 @@
 /** @module The JSON Canonicalization Scheme (RFC 8785): one text for one value, the bytes that are hashed and signed; and the texts of values that are written more than once. */
+
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { isWellFormed } from './well-formed.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 
 /** Deeper values are refused before they reach the end of the stack; input is held to 64 at the edge. */
 export const CANONICAL_MAX_DEPTH = 512
@@ -38,7 +39,7 @@ function canonicalObject(value: JsonObject, textOf: (member: Json) => string): s
 
 /** The same value with its members in canonical order: an answer that is made again from the record is the same to the byte. */
 export function inCanonicalOrder(value: Json | object): Json {
-  return JSON.parse(canonicalJson(value as Json)) as Json
+  return parseJson(canonicalJson(value as Json))
 }
 
 function write(value: unknown, depth: number): string {
@@ -126,7 +127,7 @@ function sortKeys(keys: string[]): string[] {
 /** `JSON.stringify` writes the escapes exactly as RFC 8785 wants them, but also half a surrogate pair. */
 function quote(text: string): string {
   if (!NOT_PLAIN.test(text)) return `"${text}"`
-  if (!isWellFormed(text)) throw new TypeError('canonical JSON: half of a surrogate pair')
+  if (!text.isWellFormed()) throw new TypeError('canonical JSON: half of a surrogate pair')
   return JSON.stringify(text)
 }
 

@@ -2,8 +2,8 @@
  * @module Whether a text is its own canonical form (RFC 8785), decided in one pass over its bytes: parsing it and writing it again gives the
  * same answer at six times the cost. Each scanner takes the place where its part begins and returns the place behind it, or `NOT`.
  */
+import { parseJson } from '../../schemas/parse-json.ts'
 import { isDigit } from './json-number.ts'
-import { isWellFormed } from './well-formed.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -45,7 +45,7 @@ const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 /** True where the text is canonical, nests no deeper than `maxDepth`, and has no key `__proto__`. Never throws. */
 export function isCanonicalJson(text: string, maxDepth: number): boolean {
   // Halves of surrogate pairs have no bytes of their own.
-  if (!isWellFormed(text)) return false
+  if (!text.isWellFormed()) return false
   // A UTF-16 unit takes at most three bytes of UTF-8.
   const bytes = text.length * 3 < SCRATCH_BYTES ? scratch : Buffer.allocUnsafeSlow(Buffer.byteLength(text) + 1)
   const end = bytes.write(text)
@@ -145,7 +145,7 @@ function rises(bytes: Buffer, first: number, firstEnd: number, second: number, s
 }
 
 function keyText(bytes: Buffer, key: number, keyEnd: number): string {
-  return JSON.parse(bytes.toString('utf8', key, keyEnd)) as string
+  return parseJson(bytes.toString('utf8', key, keyEnd)) as string
 }
 
 /** From behind the opening quote. */

@@ -1,4 +1,5 @@
 /** @module Reading a stored header: its text must be the JCS form of a header that this build knows. */
+
 import {
   HEADER_MAX_BYTES,
   HEADER_VERSION,
@@ -11,6 +12,7 @@ import {
 import type { Json } from '../../schemas/json.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { type ReadHeader, readPlainHeader } from './plain-header.ts'
@@ -50,7 +52,7 @@ export function readAnyHeader(text: string): ReadHeader | HeaderFault {
 
 function parse(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return parseJson(text)
   } catch {
     return undefined
   }

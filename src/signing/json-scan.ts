@@ -5,6 +5,7 @@
  * unless `careful` is set, since looking at each character of each string would cost more than all the rest.
  */
 
+import { parseJson } from '../../schemas/parse-json.ts'
 import { type JsonError, type JsonErrorCode, jsonPointer } from './json-error.ts'
 import { isDigit, numberFault, SAFE_DIGITS } from './json-number.ts'
 
@@ -168,7 +169,7 @@ function hasKey(scan: Scan, from: number, key: string): boolean {
 /** The escapes were checked; only a raw control character can still make `JSON.parse` throw. */
 function unescapedKey(scan: Scan, start: number): string | undefined {
   try {
-    return JSON.parse(scan.text.slice(start, scan.at)) as string
+    return parseJson(scan.text.slice(start, scan.at)) as string
   } catch {
     return void refuse(scan, 'json-syntax', start, 'a control character stands in a string without an escape')
   }

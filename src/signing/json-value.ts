@@ -1,6 +1,5 @@
 /** @module The rules of strict JSON for a value that was built in process instead of parsed. */
 import { type JsonError, type JsonErrorCode, jsonPointer } from './json-error.ts'
-import { isWellFormed } from './well-formed.ts'
 
 export interface ValueLimits {
   readonly maxDepth: number
@@ -49,7 +48,7 @@ function isJson(walk: Walk, value: unknown): boolean {
 function isText(walk: Walk, text: string): boolean {
   walk.chars += text.length
   if (walk.chars > walk.limits.maxBytes) return tooLarge(walk)
-  return isWellFormed(text) || refuse(walk, 'json-surrogate', 'half of a surrogate pair is not a character')
+  return text.isWellFormed() || refuse(walk, 'json-surrogate', 'half of a surrogate pair is not a character')
 }
 
 function isKeptNumber(walk: Walk, value: number): boolean {

@@ -1,9 +1,11 @@
 /** @module The ring of master keys as a value, and the run keys derived from it (SEAL-6, SEAL-8, SEAL-9). */
+
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { TIME_PATTERN } from '../../schemas/header.ts'
-import { parseJson } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+
 import { fromBase64url } from './base64url.ts'
 import { canonicalJson } from './canonical-json.ts'
 
@@ -97,7 +99,7 @@ export function ringToFile(ring: KeyRing): z.input<typeof RingFile> {
 
 /** Reads what `formatKeyRing` wrote. Throws `TypeError` on anything else; its message holds no part of a secret. */
 export function parseKeyRing(text: string): KeyRing {
-  const ring = RingFile.safeParse(parseJson(text))
+  const ring = RingFile.safeParse(parseJsonOrUndefined(text))
   if (!ring.success) throw new TypeError(`not a key ring: ${ring.error.issues[0]?.message ?? 'unreadable'}`)
   return ringFromFile(ring.data)
 }

@@ -1,6 +1,8 @@
 /** @module All keys of a ledger: the ring that seals, the key that signs checkpoints, the keys that sign tokens. */
+
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { fromBase64url, toBase64url } from './base64url.ts'
 import {
   createKeyRing,
@@ -229,7 +231,7 @@ function formerKeyFile({ key, ...rest }: FormerLogKey): object {
 /** `JSON.parse` quotes its input in its message. */
 function parseQuietly(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

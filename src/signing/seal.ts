@@ -88,13 +88,14 @@ function sealEvent(draft: EventDraft, context: SealContext, earlier: readonly Se
   }
 }
 
-/** Fields are set one by one: spreading the optional ones would cost as much as the mac. */
 function unsealedHeader(draft: EventDraft, context: SealContext, earlier: readonly SealedEvent[]): UnsealedHeader {
   const first = earlier[0]
   const before = earlier.at(-1)
   const prevTime = before?.header.time ?? context.prevTime
   const behind = prevTime !== undefined && context.clock < prevTime
-  const header: UnsealedHeader = {
+  const causation = draft.causation ?? first?.header.id
+  const prev = before?.digest ?? context.prev
+  return {
     v: HEADER_VERSION,
     id: context.newId(),
     stream: context.stream,
@@ -105,17 +106,14 @@ function unsealedHeader(draft: EventDraft, context: SealContext, earlier: readon
     actor: context.actor,
     dataDigest: '',
     kid: context.kid,
+    ...(behind && { clock: context.clock }),
+    ...(context.principal !== undefined && { principal: context.principal }),
+    ...(context.via !== undefined && context.via.length > 0 && { via: [...context.via] }),
+    ...(causation !== undefined && { causation }),
+    ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
+    ...(context.request !== undefined && first === undefined && { request: context.request }),
+    ...(prev !== undefined && { prev }),
   }
-  if (behind) header.clock = context.clock
-  if (context.principal !== undefined) header.principal = context.principal
-  if (context.via !== undefined && context.via.length > 0) header.via = [...context.via]
-  const causation = draft.causation ?? first?.header.id
-  if (causation !== undefined) header.causation = causation
-  if (context.traceparent !== undefined) header.traceparent = context.traceparent
-  if (context.request !== undefined && first === undefined) header.request = context.request
-  const prev = before?.digest ?? context.prev
-  if (prev !== undefined) header.prev = prev
-  return header
 }
 
 function checkSize(header: string): void {

@@ -1,12 +1,13 @@
 /**
  * @module Strict JSON (REC-12 to REC-15): nothing that comes in is silently altered, and nothing stalls the process.
  */
+
 import { isUtf8 } from 'node:buffer'
 import type { Json } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'
 import { type ScanLimits, scanJson } from './json-scan.ts'
 import { checkValue } from './json-value.ts'
-import { isWellFormed } from './well-formed.ts'
 
 export type { JsonResult } from './json-error.ts'
 
@@ -43,7 +44,7 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
 
 /** The same for text that is already decoded; `maxBytes` does not apply. */
 export function parseStrictText(text: string, options: StrictJsonOptions = {}): JsonResult {
-  if (!isWellFormed(text)) return jsonFailure('json-surrogate', 0, 'half of a surrogate pair is not a character')
+  if (!text.isWellFormed()) return jsonFailure('json-surrogate', 0, 'half of a surrogate pair is not a character')
   return parseScanned(text, options)
 }
 
@@ -61,7 +62,7 @@ function parseScanned(text: string, options: StrictJsonOptions): JsonResult {
   const error = scanJson(text, limits)
   if (error !== undefined) return { ok: false, error }
   try {
-    return { ok: true, value: JSON.parse(text) as Json }
+    return { ok: true, value: parseJson(text) }
   } catch {
     return { ok: false, error: scanJson(text, limits, true) ?? unplaced }
   }

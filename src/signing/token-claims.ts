@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { VIA_MAX } from '../../schemas/header.ts'
 import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
-import { isWellFormed } from './well-formed.ts'
 
 export const SCOPES = [
   'runs:write',
@@ -57,7 +56,7 @@ const NameText = z
   .string()
   .min(1)
   .max(NAME_MAX_CHARS)
-  .refine((text) => isWellFormed(text) && !/\p{Cc}/u.test(text))
+  .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text))
 
 const Claims = z.object({
   sub: NameText,

@@ -2,8 +2,10 @@
  * @module A derived file as a shared copy: cut into parts of one size, each known by its digest, so that a newer copy adds only what changed.
  * The list of parts, with the position that the file has reached, lies under a seal that nobody makes without the ledger's keys.
  */
+
 import { createHash } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { FileGuard } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 import type { PartReader, PartWriter, SharedCopy, WrittenCopy } from './shared-copies.ts'
@@ -53,7 +55,7 @@ export async function putFile(
 /** What the copy says, where this ledger's keys vouch for it under this name. */
 export function noteOf({ text, seal }: SharedCopy, name: string, guard: FileGuard): CopyNote | undefined {
   if (!guard.holds(PREFIX + text, seal)) return undefined
-  const note = JSON.parse(text) as CopyNote
+  const note = parseJson<CopyNote>(text)
   return note.name === name && note.parts.every((part) => DIGEST_PATTERN.test(part)) ? note : undefined
 }
 

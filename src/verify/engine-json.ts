@@ -2,6 +2,8 @@
  * @module JSON as the projections' engine of EventStoreDB reads it (read in the source of the interpreter that 23.10 uses): it takes a line
  * separator of Unicode in a string, and a control character in a name, for an error.
  */
+import type { Json } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 
 const LINE_SEPARATOR = /[\u2028\u2029]/
 /** A tab is let through. */
@@ -9,10 +11,17 @@ const LINE_SEPARATOR = /[\u2028\u2029]/
 const CONTROL = /[\u0000-\u0008\u000a-\u001f]/
 
 /** Throws `SyntaxError` for what that engine does not read, as for what is no JSON. */
-export function parseAsEngine(text: string): unknown {
+export function parseAsEngine(text: string): Json {
   if (LINE_SEPARATOR.test(text)) throw new SyntaxError('a line separator of Unicode in a string')
-  return JSON.parse(text, (name, value) => {
+  const value = parseJson(text)
+  requireNames(value)
+  return value
+}
+
+function requireNames(value: Json): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
     if (CONTROL.test(name)) throw new SyntaxError('a control character in a name')
-    return value
-  })
+    requireNames(member)
+  }
 }

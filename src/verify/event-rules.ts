@@ -4,8 +4,8 @@ import { knowsBody } from '../../projections/body-versions.ts'
 import { isOfSchema } from '../../schemas/compiled-schema.ts'
 import { EVENTS, type EventBody, type EventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
-import { parseJson } from '../../schemas/json.ts'
 import { parseStream, SYSTEM_STREAM } from '../../schemas/names.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { readSuccession } from '../merkle/key-succession.ts'
 import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { type KeyOrder, ringIndex } from '../signing/key-ring.ts'
@@ -122,7 +122,7 @@ export class EventRules {
     if (!this.#options.bodies && !system) return Object.hasOwn(EVENTS, header.type) ? NONE : unknownType(header.type)
     if (!Object.hasOwn(EVENTS, header.type)) return unknownType(header.type)
 
-    const body = parseJson(data)
+    const body = parseJsonOrUndefined(data)
     if (!knowsBody(header.type, versionOf(body)))
       return fault('body-version', `this build does not know that version of ${header.type}`)
     const { schema } = EVENTS[header.type as EventType]

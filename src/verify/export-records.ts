@@ -2,10 +2,12 @@
  * @module Reading a JSONL export back as records. A line must be, byte for byte, the one that its parsed parts would make again, and the
  * last line must count and digest all the others: a file that was cut has none.
  */
+
 import { createHash } from 'node:crypto'
 import { ExportTrailer, PartHead, trailerInOrder } from '../../schemas/export-trailer.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { parseStream } from '../../schemas/names.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/strict-json.ts'
@@ -62,7 +64,7 @@ class ExportReader {
   take(line: Line): readonly SourceItem[] {
     if (this.#trailer !== undefined) return [faultOf('after-trailer', line, 'stands after the trailer')]
     const text = line.tooLong ? undefined : decodeUtf8(line.bytes)
-    const value = text === undefined ? undefined : parseJson(text)
+    const value = text === undefined ? undefined : parseJsonOrUndefined(text)
     const isTrailer = isJsonObject(value) && Object.hasOwn(value, 'trailer')
     // Only a cut leaves a line without its end; of the trailer nothing is lost with it.
     if (!line.ended && !isTrailer) return []

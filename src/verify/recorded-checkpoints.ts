@@ -2,9 +2,11 @@
  * @module The checkpoints on record, held against the events before them: the note is the log's own, and its root is the root of just
  * those events. A history that was written anew with the sealing keys alone does not get past it.
  */
+
 import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
 import type { Header } from '../../schemas/header.ts'
 import { ledgerStream } from '../../schemas/names.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'
@@ -102,7 +104,7 @@ export class RecordedCheckpoints {
   }
 
   #judge(log: GrowingLog, tenant: string, data: string): string | undefined {
-    const body = CheckpointSigned.schema.safeParse(JSON.parse(data))
+    const body = CheckpointSigned.schema.safeParse(parseJson(data))
     if (!body.success) return undefined
     const { origin, size, root, note } = body.data
     const checkpoint = parseCheckpoint(parseNote(note)?.text ?? '')

@@ -1,7 +1,9 @@
 /** @module The projections that are meant to run on the event server, and the same folds here. */
+
 import { evolve as evolveRun, init as initRun, name as runName } from '../../projections/server-run.ts'
 import { evolve as evolveList, init as initList, name as listName } from '../../projections/server-run-list.ts'
 import type { Json } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import type { ReadRecord, RecordPages } from '../store/event-store.ts'
 
 /** How the text of a header or a body is read. */
@@ -33,7 +35,7 @@ function folding<State>({ init, evolve }: Folds<State>): OwnProjection['fold'] {
   return async (records, parse = JSON.parse) => {
     let state = init()
     for await (const page of records) for (const record of page) state = evolve(state, serverEvent(record, parse))
-    return JSON.parse(JSON.stringify(state))
+    return parseJson(JSON.stringify(state))
   }
 }
 

@@ -2,11 +2,13 @@
  * @module Whether a body is in canonical form and of the schema of its type, without making values of what the schema leaves free: payloads, arguments
  * and results are most of a body, and of them a schema says at most that they are there, or that they are objects.
  */
+
 import { knowsBody } from '../../projections/body-versions.ts'
 import { isOfSchema } from '../../schemas/compiled-schema.ts'
 import { declarationOf } from '../../schemas/events.ts'
 import type { RecordBytes } from '../../schemas/header.ts'
-import { isJsonObject, parseJson } from '../../schemas/json.ts'
+import { isJsonObject } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { JsonRecord, JsonValue } from '../../schemas/values.ts'
 import { canonicalMembers, isCanonicalJson } from '../signing/canonical-scan.ts'
 import { BODY_MAX_DEPTH } from '../signing/check.ts'
@@ -31,7 +33,7 @@ export function isSoundBody(type: string, record: PlacedRecord): boolean {
 
 function fits(type: string, text: string): boolean {
   const schema = declarationOf(type)?.schema
-  const body = parseJson(text)
+  const body = parseJsonOrUndefined(text)
   return schema !== undefined && isJsonObject(body) && knowsBody(type, body.v) && isOfSchema(schema, body)
 }
 

@@ -3,7 +3,6 @@
  * so that one change is reported as the event it hit, and its followers are not blamed.
  */
 import type { Header } from '../../schemas/header.ts'
-import type { Mutable } from '../../schemas/mutable.ts'
 import { type CheckKeys, checkRecord, type Expectation, type Fault, firstExpectation } from '../signing/check.ts'
 import { readHeader } from '../signing/header-reader.ts'
 import { ringIndex } from '../signing/key-ring.ts'
@@ -38,8 +37,6 @@ export interface Judged {
   /** The record's own digest, where it could be read. */
   readonly digest?: string
 }
-
-type Judging = Mutable<Judged>
 
 const NO_FAULTS: readonly Fault[] = []
 
@@ -127,14 +124,13 @@ export class StreamChecks {
     const own = result.ok ? NO_FAULTS : result.faults.filter((fault) => this.#counts(fault, state))
     faults.push(...own)
     const { header, digest } = result
-    // Set one by one: events are many, and spreading what may be absent costs as much as a hash.
-    const judged: Judging = {
+    const judged: Judged = {
       faults,
       sealed: this.#keys.sealsChecked && !own.some(({ code }) => BREAKS_SEAL.has(code)),
+      ...(record.hasColumns !== true && { revision: state.next }),
+      ...(header !== undefined && { header }),
+      ...(digest !== undefined && { digest }),
     }
-    if (record.hasColumns !== true) judged.revision = state.next
-    if (header !== undefined) judged.header = header
-    if (digest !== undefined) judged.digest = digest
     this.#advance(state, { header, digest, faults: own })
     checkRequestColumn(record, header, faults)
     return judged

@@ -2,11 +2,13 @@
  * @module Large values beside the events, held against what names them: each event that names one comes after the whole of it, and its text has
  * the digest that is named. What is remembered of a value is its digest alone.
  */
+
 import { createHash, type Hash } from 'node:crypto'
 import { ValueStored } from '../../schemas/events/value-stored.ts'
 import { declarationOf } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import { isJsonObject, type Json } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 
 /** A value whose parts are still coming. */
 interface Growing {
@@ -102,7 +104,7 @@ export function namesValue(large: string | undefined, data: string): large is st
 
 function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return parseJson(text)
   } catch {
     return null
   }

@@ -2,10 +2,12 @@
  * @module Exports in other formats than JSONL are views: they hold what was recorded, not in the form that was signed. Whether such a file is
  * whole, as it was written, is seen by its trailer; that it is what the ledger sealed only JSONL and bundles show.
  */
+
 import { createHash } from 'node:crypto'
 import { AnswerTrailer } from '../../schemas/answer-trailer.ts'
 import { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { type FindLogKey, logSigner, signatureOf } from './export-completeness.ts'
 import type { VerifyFault } from './fault.ts'
 import { readLines } from './read-lines.ts'
@@ -124,7 +126,7 @@ async function lastRecord(
 
 function objectOf(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseJson(text)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,6 +1,8 @@
 /** @module How far the deliveries of a webhook have got, in a file of the data folder: whatever is not in it was delivered, or is still to come. */
+
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { parseJson } from '../../schemas/parse-json.ts'
 import { replaceFile, replaceFileLater } from '../signing/durable-file.ts'
 
 const Place = z.strictObject({ position: z.string(), digest: z.string() })
@@ -39,7 +41,7 @@ export function progressFile(path: string | undefined): ProgressFile {
 
 function parsed(path: string): Progress | undefined {
   try {
-    return Progress.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data
+    return Progress.safeParse(parseJson(readFileSync(path, 'utf8'))).data
   } catch {
     // Missing, unreadable or no JSON: the store is looked through again.
     return undefined

@@ -1,11 +1,6 @@
 import { context, type SpanKind, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base'
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { agent } from '../../src/agent/loop/agent.ts'
@@ -28,7 +23,7 @@ function registered(): { readonly spans: () => readonly ReadableSpan[]; readonly
     forceFlush: async () => undefined,
     shutdown: async () => undefined,
   }
-  const provider = new BasicTracerProvider({ spanProcessors: [order, new SimpleSpanProcessor(exporter)] })
+  const provider = new TracerProvider({ spanProcessors: [order, new SimpleSpanProcessor({ exporter })] })
   const manager = new AsyncLocalStorageContextManager().enable()
   trace.setGlobalTracerProvider(provider)
   context.setGlobalContextManager(manager)

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { FORMATS, type FormatName } from '../../src/export/formats.ts'
 import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
 import { checkedEvent, ledgerEvent } from '../../src/ledger/read/parse-record.ts'
@@ -35,7 +36,7 @@ const STORED = [
 ]
 
 function asObject(text: string): JsonObject | undefined {
-  const value = parseJson(text)
+  const value = parseJsonOrUndefined(text)
   return value !== undefined && isJsonObject(value as Json) ? (value as JsonObject) : undefined
 }
 

@@ -138,7 +138,7 @@ for (const module of ['nodenext', 'bundler'] as const) {
 }
 
 /**
- * ES modules alone are published: `require` of one works since Node 20.19, which is the least that `engines` takes. The rules of Node 10 know no
+ * ES modules alone are published: `require` of one works in every Node that `engines` takes. The rules of Node 10 know no
  * `exports`.
  */
 const isTaken = (problem: Problem): boolean =>
@@ -263,7 +263,7 @@ for (const format of ['cjs', 'esm'] as const) {
     await build({ entryPoints: [join(project, 'main.js')], outfile, ...options })
     rmSync(project, { recursive: true })
     mkdirSync(join(deployed, 'node_modules'))
-    for (const name of ['better-sqlite3', 'bindings', 'file-uri-to-path']) {
+    for (const name of ['better-sqlite3']) {
       symlinkSync(join(ROOT, 'node_modules', name), join(deployed, 'node_modules', name))
     }
     // From another working directory: what the thread needs is found beside the program.

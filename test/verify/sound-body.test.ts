@@ -4,7 +4,8 @@ import { knowsBody } from '../../projections/body-versions.ts'
 import { isOfSchema } from '../../schemas/compiled-schema.ts'
 import { EVENTS, type EventType } from '../../schemas/events.ts'
 import { SALT_BYTES } from '../../schemas/header.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { isCanonicalJson } from '../../src/signing/canonical-scan.ts'
 import { BODY_MAX_DEPTH } from '../../src/signing/check.ts'
@@ -40,7 +41,7 @@ function recordOf(data: Buffer): PlacedRecord {
 
 /** What the one who judges says of it. */
 function isRight(type: EventType, text: string): boolean {
-  const body = parseJson(text)
+  const body = parseJsonOrUndefined(text)
   const isKnown = isJsonObject(body) && knowsBody(type, body.v)
   return isKnown && isCanonicalJson(text, BODY_MAX_DEPTH) && isOfSchema(EVENTS[type].schema, body)
 }

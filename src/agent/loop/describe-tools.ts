@@ -1,5 +1,7 @@
 /** @module The description of a tool for a model: name, description, and a JSON Schema of its arguments. */
+
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { StandardSchema } from '../calls/standard-schema.ts'
 import type { AnyTool, ToolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
@@ -71,7 +73,7 @@ function jsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
   const { jsonSchema } = schema['~standard'] as WithJsonSchema
   try {
     const found = jsonSchema?.input?.({ target: TARGET })
-    return isJsonObject(found as never) ? (JSON.parse(JSON.stringify(found)) as JsonObject) : undefined
+    return isJsonObject(found as never) ? (parseJson(JSON.stringify(found)) as JsonObject) : undefined
   } catch {
     // Some schemas have no JSON form: the arguments are parsed all the same when they come.
     return undefined

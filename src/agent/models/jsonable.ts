@@ -1,11 +1,13 @@
 /** @module Requests and answers as JSON: bytes become base64, errors their name and message, functions are left out. */
+
 import type { Json } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { AgentError } from '../errors.ts'
 
 /** Throws `not-recordable`. */
 export function jsonable(value: unknown, what: string): Json {
   try {
-    return JSON.parse(JSON.stringify(value, plain) ?? 'null') as Json
+    return parseJson(JSON.stringify(value, plain) ?? 'null')
   } catch (error) {
     throw new AgentError('not-recordable', `${what} is no JSON: ${error instanceof Error ? error.message : error}`)
   }

@@ -1,5 +1,7 @@
 /** @module A client for endpoints that speak OpenAI's chat format, without a provider's package: it dials only the addresses it was configured with. */
+
 import type { JsonObject } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { sseData } from './sse-data.ts'
 import { readAll } from './tracked-promise.ts'
 import { type TrustOptions, trustedFetch } from './trusted-fetch.ts'
@@ -92,7 +94,7 @@ export function openAiCompatible(options: EndpointOptions): EndpointClient {
       ...(signal !== undefined && { signal }),
     })
     if (!response.ok) throw await errorOf(response)
-    return request.stream === true ? chunksOf(response) : response.json()
+    return request.stream === true ? chunksOf(response) : parseJson(await response.text())
   }
   return { baseURL, chat: { completions: { create } } } as EndpointClient
 }
@@ -101,7 +103,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<JsonObject, void> {
   if (body === null) return
   for await (const data of sseData(readAll(body))) {
     if (data === STREAM_END) return
-    const chunk = JSON.parse(data) as JsonObject
+    const chunk = parseJson(data) as JsonObject
     if (chunk.error !== undefined) throw new Error(`the endpoint broke off: ${JSON.stringify(chunk.error)}`)
     yield chunk
   }

@@ -1,5 +1,7 @@
 /** @module `trackRunnable`: chat models and other Runnables of LangChain (`@langchain/core` from version 1), wrapped and enforcing. */
+
 import type { Json } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { askModel } from './ask-model.ts'
 import { loaded, type Method, type RunnableSettings, usageOfMessage, withoutIds } from './lang-chain.ts'
 import { generated, streamed } from './lang-chain-model.ts'
@@ -129,4 +131,4 @@ function invoked(runnable: object, settings: RunnableSettings, [input, options]:
   })
 }
 
-const withIds = (output: unknown): Json => JSON.parse(JSON.stringify(output) ?? 'null') as Json
+const withIds = (output: unknown): Json => parseJson(JSON.stringify(output) ?? 'null')

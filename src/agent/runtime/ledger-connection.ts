@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import * as requests from '../../../schemas/requests.ts'
 import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
@@ -90,7 +91,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     compensations: async (runId) => unwrap(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
     approvals: () => pendingApprovals(ledger, caller),
     approval: async (runId, approvalId) => unwrap(await ledger.approval(caller, runId, approvalId)),
-    value: async (runId, digest) => JSON.parse(unwrap(await ledger.value(caller, runId, digest))) as Json,
+    value: async (runId, digest) => parseJson(unwrap(await ledger.value(caller, runId, digest))) as Json,
     budget: async (runId) => {
       const { next, ...document } = unwrap(await ledger.budget(caller, runId))
       return { ...document, ...(next !== undefined && { moreReservations: true }) }

@@ -1,5 +1,7 @@
 /** @module Asking the auditors' index for a page, and what to say where there is none. */
+
 import type { Json } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { AuditPage, AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { Refused, type View } from '../page.ts'
 
@@ -26,7 +28,7 @@ export function placeOf(
 ): Pick<AuditPageRequest, 'after' | 'treeSize' | 'eventId'> | undefined {
   if (text === undefined) return {}
   try {
-    const place: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    const place: unknown = parseJson(Buffer.from(text, 'base64url').toString())
     if (!Array.isArray(place)) return undefined
     const [treeSize, eventId, ...after] = place as unknown[]
     const scalars = after.every((value) => typeof value === 'string' || typeof value === 'number')

@@ -1,6 +1,7 @@
 /** @module What can be taken along: the API's own answers under the session's token, so that its scopes, pins and records all hold. */
 
 import { z } from 'zod'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { DOWNLOAD } from '../../access/access.ts'
 import { PAGE_HEADERS } from '../headers.ts'
 import { pageRoute, Refused } from '../page.ts'
@@ -37,6 +38,6 @@ export const downloadRoute = pageRoute({
 
 /** A refusal of the API, as a page would throw it. */
 function problemOf(text: string): never {
-  const { code, detail } = JSON.parse(text) as { code: string; detail: string }
+  const { code, detail } = parseJson(text) as { code: string; detail: string }
   throw new Refused({ code, detail })
 }

@@ -2,8 +2,10 @@
  * @module Who read what (LOG-20): one entry a read, one event for all reads of a moment, in `access-<tenant>.<writer>`, a
  * stream that this process alone writes. A read is answered when its entry is durable, and not at all where it cannot be.
  */
+
 import { ACCESS_ENTRIES_MAX, type AccessEntry, accessVersion } from '../../../schemas/events/access-recorded.ts'
 import { accessStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { type AccessRead, recordedFilters } from '../../access/on-record.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { weigh } from '../../resources/memory-budget.ts'
@@ -148,7 +150,7 @@ export class AccessLog implements AsyncDisposable {
     const { tenant } = writer
     writer.at ??= await this.#placeOf(tenant)
     const { at } = writer
-    const data = { v: accessVersion(entries), entries: JSON.parse(JSON.stringify(entries)) }
+    const data = { v: accessVersion(entries), entries: parseJson(JSON.stringify(entries)) }
     const { append, next } = sealFact(this.#deps, { tenant, type: 'AccessRecorded', data, at })
     const result = await this.#deps.store.append(append)
     if (result.kind === 'appended' || (await wasWritten(this.#deps.store, append))) {

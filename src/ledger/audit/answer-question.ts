@@ -2,11 +2,13 @@
  * @module The answer to a question that may be asked, out of an index and a store that can be read: one page of rows, each event read where it
  * stands. What it takes are plain values, so that any thread may answer it.
  */
+
 import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, LeafPage } from '../../store/audit-index.ts'
@@ -175,9 +177,9 @@ async function withRewinds({ store }: GroupDeps, tenant: string, answer: GroupAn
         to: revision,
       })) {
         const [record] = page
-        const header = JSON.parse(record?.header ?? '{}') as { type?: string; id?: string }
+        const header = parseJson(record?.header ?? '{}') as { type?: string; id?: string }
         if (record === undefined || header.type !== 'RunRewound' || header.id === undefined) break
-        const { fromStep, toStep, snapshot } = JSON.parse(record.data) as Record<string, number>
+        const { fromStep, toStep, snapshot } = parseJson(record.data) as Record<string, number>
         const steps = { fromStep: fromStep ?? 0, toStep: toStep ?? 0, snapshot: snapshot ?? 0 }
         return { ...item, rewind: { revision, event: header.id, ...steps, links: linksOf(header.id) } }
       }

@@ -3,11 +3,13 @@
  * since the index is no proof: each row leads to its event, and that to its proof. Streams whose first event is not ours have no rows,
  * as they have no leaves in the log (LOG-2).
  */
+
 import { type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'
@@ -240,7 +242,7 @@ export class AuditProjection {
     const known = this.#states.get(stream)
     if (known !== undefined) return known
     const saved = this.#deps.index.chargeState(stream)
-    const state = saved === undefined ? noCharges() : (JSON.parse(saved) as ChargeState)
+    const state = saved === undefined ? noCharges() : parseJson<ChargeState>(saved)
     this.#states.set(stream, state, STATE_FACTOR * textBytes(saved ?? ''))
     return state
   }

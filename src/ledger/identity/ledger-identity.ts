@@ -1,8 +1,10 @@
 /** @module One ledger, one identity: the founding event, and the rotations behind it (STR-3). */
+
 import type { EventBody } from '../../../schemas/events.ts'
 import { EVENTS } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { checkRecord, firstExpectation, nextExpectation } from '../../signing/check.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -102,7 +104,7 @@ async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream 
       if (!checked.ok) throw systemFault(record.revision, checked.faults)
       expected = nextExpectation(checked)
       read += 1
-      const data: unknown = JSON.parse(record.data)
+      const data: unknown = parseJson(record.data)
       if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.schema.parse(data)
       if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.schema.parse(data).kid
       if (checked.header.type === 'LogKeyRotated') logKey = EVENTS.LogKeyRotated.schema.parse(data).verifierKey

@@ -1,7 +1,9 @@
 /** @module What is on record of the processes that serve the ledger: starts and ends, settings, tokens. In the log of the ledger's own facts. */
+
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
-import { type Json, parseJson } from '../../../schemas/json.ts'
+import type { Json } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { ServiceReads, ServiceRecord } from '../service.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
@@ -42,7 +44,7 @@ async function lastSettings(store: ServiceDeps['store']): Promise<SettingTexts |
   for await (const page of store.readStream(SYSTEM_STREAM, { direction: 'backwards' })) {
     for (const { header, data } of page) {
       if (!header.includes('"type":"ServiceStarted"')) continue
-      const body = EVENTS.ServiceStarted.schema.safeParse(parseJson(data))
+      const body = EVENTS.ServiceStarted.schema.safeParse(parseJsonOrUndefined(data))
       if (body.success) return body.data.settings
     }
   }

@@ -2,8 +2,10 @@
  * @module What the start knows of the ledger's own stream, kept in the views under a mac of the ring, so that it reads only what came since.
  * Losing it costs one reading of the whole stream.
  */
+
 import type { EventBody } from '../../../schemas/events.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { Expectation } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'
@@ -31,7 +33,7 @@ const PLACE: FoldPlace = {
 
 /** Undefined where there is none that is whole, is this ledger's, and is about the store as it is. */
 export async function loadSnapshot(deps: SnapshotDeps): Promise<SystemStream | undefined> {
-  const known = loadSealedFold(deps, PLACE, ({ text }) => JSON.parse(text) as SystemStream)
+  const known = loadSealedFold(deps, PLACE, ({ text }) => parseJson<SystemStream>(text))
   if (known === undefined) return undefined
   // A store restored from a copy, or another one, has something else there, or nothing.
   const head = await readOne(deps.store, { stream: SYSTEM_STREAM, revision: known.next.revision - 1 })

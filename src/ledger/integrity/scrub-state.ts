@@ -1,5 +1,7 @@
 /** @module How far the scrub has got and what its last whole pass found, as the views hold it between starts. */
+
 import { z } from 'zod'
+import { parseJson } from '../../../schemas/parse-json.ts'
 
 const Leaves = z.record(z.string(), z.int().min(0))
 
@@ -43,7 +45,7 @@ export function pastSince(metAt: string, last: WholePass | undefined): string | 
 export function scrubState(text: string | undefined): ScrubState {
   if (text === undefined) return { v: 1 }
   try {
-    const read = ScrubState.safeParse(JSON.parse(text))
+    const read = ScrubState.safeParse(parseJson(text))
     return read.success ? read.data : { v: 1 }
   } catch {
     return { v: 1 }

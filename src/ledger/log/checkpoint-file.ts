@@ -2,9 +2,11 @@
  * @module The last checkpoint of every tenant, in a file beside the store: what a store that was restored from an old copy, or lost
  * its log, is checked against. Only a checkpoint that somebody else keeps proves anything against whoever can write here.
  */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { parseJson } from '../../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
+
 import { replaceFile } from '../../signing/durable-file.ts'
 import { LogStartError } from './log-deps.ts'
 
@@ -29,7 +31,7 @@ export class CheckpointFile {
   /** What the file holds; undefined where there is none. Throws `LogStartError` `kept-checkpoints-damaged`. */
   load(): FiledCheckpoints | undefined {
     if (!existsSync(this.path)) return undefined
-    const file = FileForm.safeParse(parseJson(this.#text()))
+    const file = FileForm.safeParse(parseJsonOrUndefined(this.#text()))
     if (!file.success) {
       throw new LogStartError(
         'kept-checkpoints-damaged',

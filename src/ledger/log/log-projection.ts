@@ -2,10 +2,11 @@
  * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (LOG-1 to LOG-3).
  * A stream whose first event does not verify is foreign and has no leaf; a later fault stops its tenant's log there.
  */
+
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
-import { parseJson } from '../../../schemas/json.ts'
 import { ledgerStream, SYSTEM_STREAM } from '../../../schemas/names.ts'
+import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import type { NoteVerifier } from '../../merkle/note-key.ts'
 import {
@@ -229,7 +230,7 @@ export class LogProjection {
   /** Takes a checkpoint on record over; false where it is not what this tree had at that size, under our key. */
   #signed(tree: TenantTree, { data }: ReadRecord): boolean {
     // The mac fits, but who holds the key may have sealed anything.
-    const body = EVENTS.CheckpointSigned.schema.safeParse(parseJson(data))
+    const body = EVENTS.CheckpointSigned.schema.safeParse(parseJsonOrUndefined(data))
     const verifiers = this.verifiers(tree.tenant)
     const checkpoint = body.success ? readCheckpoint(body.data.note, verifiers) : undefined
     const before = tree.note === undefined ? undefined : readCheckpoint(tree.note, verifiers)
@@ -245,7 +246,7 @@ export class LogProjection {
 
   /** Another process may have put a key on record that this one's key file lacks as yet. */
   #learnKey({ data }: ReadRecord): void {
-    const body = EVENTS.LogKeyRotated.schema.safeParse(parseJson(data))
+    const body = EVENTS.LogKeyRotated.schema.safeParse(parseJsonOrUndefined(data))
     if (!body.success) return
     this.#deps.logKeys.reload()
     this.#deps.logKeys.learn(body.data.succession)
@@ -290,7 +291,7 @@ function isStamp({ type, stream, tenant }: Header): boolean {
 
 /** Whoever asks for the token reads it from its event, and holds it against the checkpoint: here it only says when the next one is due. */
 function takeStamp(tree: TenantTree, { time }: Header, { data }: ReadRecord): void {
-  const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJson(data))
+  const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(data))
   const size = body.data?.size ?? 0
   if (size > (tree.stamp?.size ?? 0) && size <= tree.signedSize) tree.stamp = { size, leaf: tree.size, time }
 }

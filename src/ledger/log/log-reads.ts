@@ -1,6 +1,8 @@
 /** @module What a log answers: tiles, entries and proofs of the published tree. */
+
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
-import { isJsonObject, parseJson } from '../../../schemas/json.ts'
+import { isJsonObject } from '../../../schemas/json.ts'
+import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
@@ -117,7 +119,7 @@ class LogReads implements OwnReads {
   async #stampAt(tenant: string, index: number): Promise<EventBody<'CheckpointTimestamped'> | undefined> {
     const leaf = this.#deps.logStore.leaf(tenant, index)
     const record = leaf && (await readOne(this.#deps.store, leaf))
-    return EVENTS.CheckpointTimestamped.schema.safeParse(parseJson(record?.data ?? '')).data
+    return EVENTS.CheckpointTimestamped.schema.safeParse(parseJsonOrUndefined(record?.data ?? '')).data
   }
 
   tile(tenant: string, { level, index, width }: TileId): Uint8Array | undefined {
@@ -156,7 +158,7 @@ class LogReads implements OwnReads {
     const found = this.inclusion(tenant, leaf, size)
     if (!found.ok) return found
     const record = await readOne(this.#deps.store, found.value)
-    const header = parseJson(record?.header ?? '')
+    const header = parseJsonOrUndefined(record?.header ?? '')
     const isNamed = isJsonObject(header) && header.id === found.value.eventId
     const isLeaf = record !== undefined && sameHash(leafHash(record.header), found.value.leaf)
     const tree = this.#projection.tree(tenant)

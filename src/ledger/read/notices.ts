@@ -1,8 +1,10 @@
 /** @module The notices to outside systems, of all tenants, as events become durable: each event is checked before it counts. */
+
 import type { Announced } from '../../../schemas/event-type.ts'
 import { EVENTS, isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { Pace, WorkQueue } from '../../resources/work-queue.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import { type EventStore, type ReadRecord, readOne } from '../../store/event-store.ts'
@@ -87,5 +89,5 @@ function announcedIn(sealer: Sealer, record: ReadRecord): Notice | undefined {
   if (!read.ok || !isRunEventType(read.header.type)) return undefined
   const { announced } = EVENTS[read.header.type]
   if (announced === undefined || sealOf(sealer, record) === 'invalid') return undefined
-  return { header: read.header, data: JSON.parse(record.data) as JsonObject, announced }
+  return { header: read.header, data: parseJson(record.data) as JsonObject, announced }
 }

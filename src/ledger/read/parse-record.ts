@@ -1,4 +1,5 @@
 /** @module A stored record, read for folding: the bytes were checked before, or are checked beside it. */
+
 import { Buffer } from 'node:buffer'
 import { canFold } from '../../../projections/body-versions.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
@@ -7,6 +8,7 @@ import { declarationOf, isRunEventType } from '../../../schemas/events.ts'
 import { HEADER_VERSION, type Header } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { isCanonicalJson } from '../../signing/canonical-scan.ts'
 import { BODY_MAX_DEPTH } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
@@ -15,7 +17,7 @@ import type { LedgerEvent } from '../ledger-event.ts'
 
 /** The event of a verified record. Throws `TypeError` for a type or a body version that this build does not know. */
 export function recordedEvent(header: Header, dataText: string): RecordedEvent {
-  const data = JSON.parse(dataText) as { v?: unknown }
+  const data = parseJson(dataText) as { v?: unknown }
   if (!isRunEventType(header.type))
     throw new TypeError(`unknown event type ${header.type}: this build is too old for the store`)
   if (!canFold(header.type, data.v))
@@ -148,7 +150,7 @@ const isTextOrNone = (value: Json | undefined): boolean => value === undefined |
 
 function parsedObject(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseJson(text)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined

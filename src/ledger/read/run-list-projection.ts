@@ -1,8 +1,10 @@
 /** @module The run list follows the store: what every event of a run changes in its row, and the faults on record. */
+
 import { RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../../projections/run-row.ts'
 import { EVENTS, type EventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
@@ -109,7 +111,7 @@ export class RunListProjection {
 
   #load(tenant: string, runId: string): Touched {
     const row = this.#views.runRow(tenant, runId)
-    return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
+    return { tenant, runId, state: row === undefined ? undefined : parseJson<RunRowState>(row.fold) }
   }
 }
 
@@ -124,9 +126,9 @@ const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
 /** What an event of a tenant's ledger stream records as broken. */
 export function faultsOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
   try {
-    const { type, time } = JSON.parse(header) as Header
+    const { type, time } = parseJson(header) as Header
     if (type !== FAULT_FOUND) return []
-    const { stream, revision, code } = EVENTS[FAULT_FOUND].schema.parse(JSON.parse(data))
+    const { stream, revision, code } = EVENTS[FAULT_FOUND].schema.parse(parseJson(data))
     return [{ tenant, stream, revision, code, foundAt: time }]
   } catch {
     return []

@@ -1,4 +1,5 @@
 /** @module A run's row of the run list, folded from the records of its stream, and as answers show it. */
+
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
   endsCall,
@@ -11,6 +12,7 @@ import {
 import { isRunEventType, type RunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { RunRow } from '../../store/view-store.ts'
@@ -21,7 +23,7 @@ export type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) =>
 /** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
 export function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
   try {
-    const header = JSON.parse(record.header) as Header
+    const header = parseJson(record.header) as Header
     if (!isRunEventType(header.type)) return state
     const data = bodyOf(header.type, record.data)
     return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
@@ -42,7 +44,7 @@ const CALL_ID = /^\{"callId":"([0-9a-f-]{36})"/
 function bodyOf(type: RunEventType, text: string): unknown {
   const callId = endsCall(type) ? CALL_ID.exec(text)?.[1] : undefined
   if (callId !== undefined) return { callId }
-  return isInRow(type) ? JSON.parse(text) : {}
+  return isInRow(type) ? parseJson(text) : {}
 }
 
 export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {

@@ -2,9 +2,11 @@
  * @module Large values beside the events (REC-19, REC-20): each in a stream of its own, named by its digest, durable before the event that
  * names it is appended. A crash in between leaves a value that nobody names, never a name without its value.
  */
+
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { runStream, valueStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
@@ -132,7 +134,7 @@ export class ValueStore {
     for await (const page of store.readStream(stream)) {
       for (const record of page) {
         next = nextExpectation(checkInStream(sealer, record, next))
-        parts.push(JSON.parse(record.data) as EventBody<'ValueStored'>)
+        parts.push(parseJson(record.data) as EventBody<'ValueStored'>)
       }
     }
     return parts.length === 0 ? undefined : { parts, next }
@@ -156,7 +158,7 @@ export class ValueStore {
     if (recent !== undefined) return recent.value
     const text = await this.text(owner, digest)
     if (text === undefined) throw new DamagedStreamError(valueStream(owner.tenant, digest), 0, 'the value is missing')
-    const value = JSON.parse(text) as Json
+    const value = parseJson(text)
     this.#remember(owner, digest, value)
     return value
   }

@@ -1,6 +1,5 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
 
-import type { Mutable } from '../../../schemas/mutable.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { asAgent, commandRefusal } from '../../access/check-access.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -108,8 +107,9 @@ function itemInfo(all: RequestInfo, index: number, { command, traceparent = all.
   const { idempotency } = all
   // Only a large batch can have large items.
   const isLarge = (all.bodyBytes ?? 0) >= SPREAD_FROM_BYTES
-  const info: Mutable<RequestInfo> = { bodyBytes: isLarge ? Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE) : 0 }
-  if (traceparent !== undefined) info.traceparent = traceparent
-  if (idempotency !== undefined) info.idempotency = { ...idempotency, key: `${idempotency.key}#${index}` }
-  return info
+  return {
+    bodyBytes: isLarge ? Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE) : 0,
+    ...(traceparent !== undefined && { traceparent }),
+    ...(idempotency !== undefined && { idempotency: { ...idempotency, key: `${idempotency.key}#${index}` } }),
+  }
 }

@@ -14,7 +14,7 @@ import { decideCompensation } from '../../domain/compensation.ts'
 import { type Decision, type Env, refuse } from '../../domain/decision.ts'
 import { decideDisclosure } from '../../domain/disclosure.ts'
 import { decideBranch, decideFork } from '../../domain/fork.ts'
-import { decideHandoff, type HandoffEnv, type SignedEnvelope, withPayload } from '../../domain/handoff.ts'
+import { decideHandoff, type HandoffEnv, type SignedEnvelope } from '../../domain/handoff.ts'
 import { decideJoin } from '../../domain/join.ts'
 import { decideJudgement } from '../../domain/judgement.ts'
 import { decideManifest } from '../../domain/manifest.ts'
@@ -169,27 +169,13 @@ function withKnownParts({ context }: RunState, body: PostEnvelope, texts: Canoni
   const payload = withSharedParts(context, body.payload) as JsonObject
   if (payload === body.payload) return body
   texts.areOne(body.payload, payload)
-  return withPayload(body, payload)
+  return { ...body, payload }
 }
 
-/** Each member is named, those of `Env` too: a spread among others costs as much as the judgement of a handoff in which nothing is wrong. */
-type EveryMember = { readonly [K in keyof Required<HandoffEnv>]: HandoffEnv[K] }
-
-function handoffEnv(run: RunAggregate, env: Env): EveryMember {
+function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {
   return {
+    ...env,
     evidence: run.evidence,
-    nowMs: env.nowMs,
-    leaseLeftMs: env.leaseLeftMs,
-    reservationLeftMs: env.reservationLeftMs,
-    actor: env.actor,
-    principal: env.principal,
-    roles: env.roles,
-    newId: env.newId,
-    digestOf: env.digestOf,
-    sizeOf: env.sizeOf,
-    ledgerId: env.ledgerId,
-    headDigest: env.headDigest,
-    sent: env.sent,
     signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
     signedDigest: (envelope) => digestText(sha256(signedText(run, env, envelope))),
     signatureSpellings,

@@ -1,6 +1,8 @@
 /** @module Cached folds of long runs. */
+
 import { runProjection } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { dumpEvidence, type EvidenceDump, loadEvidence } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
@@ -44,7 +46,7 @@ export function saveFold(deps: LoadDeps, run: RunAggregate): void {
 /** Takes a cached fold over, where there is one that is whole. Whether the stream still holds its head is the caller's to see. */
 export function takeFold(deps: LoadDeps, run: RunAggregate): void {
   const cached = loadSealedFold(deps, placeOf(run), ({ revision, text }) => {
-    const fold = JSON.parse(text) as CachedFold
+    const fold = parseJson<CachedFold>(text)
     return fold.head.revision === revision ? fold : undefined
   })
   if (cached === undefined) return

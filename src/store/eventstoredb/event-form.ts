@@ -3,10 +3,12 @@
  * the `$correlationId` and `$causationId` that the server's own tools know. The client parses what comes back, integer-like keys first, so
  * it is made canonical again: only those bytes agree with what was signed.
  */
+
 import type { RecordedEvent } from '@eventstore/db-client'
 import { type AppendRecord, UUID_PATTERN } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { Append, ReadRecord } from '../event-store.ts'
 import { positionText } from './all-positions.ts'
 import type { ServerEvent } from './wire/append-message.ts'
@@ -90,7 +92,7 @@ function causationOf(text: string): string | undefined {
 
 function parse(text: string, what: string): Json {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
     throw new TypeError(`the ${what} of a record is no JSON`, { cause: error })
   }

@@ -1,5 +1,6 @@
 /** @module The one file that knows the SQLite driver: connections, their settings, and the driver's error codes. */
 import Sqlite from 'better-sqlite3'
+import { nodeFault } from '../../resources/node-version.ts'
 import { type StoreFault, StoreOpenError } from '../event-store.ts'
 
 export type Database = Sqlite.Database
@@ -22,6 +23,7 @@ export interface OpenOptions {
 
 /** A connection that can write. Throws the driver's error where the file is missing. */
 export function openDatabase({ path, busyTimeoutMs, cacheKib }: OpenOptions): Database {
+  requireNodeVersion()
   const db = new Sqlite(path, { fileMustExist: path !== ':memory:', timeout: busyTimeoutMs })
   return configured(db, () => {
     requireSqliteVersion(db)
@@ -31,6 +33,7 @@ export function openDatabase({ path, busyTimeoutMs, cacheKib }: OpenOptions): Da
 
 /** A connection that cannot write. Throws the driver's error where the file is missing or unreadable. */
 export function openReadOnly({ path, busyTimeoutMs }: Omit<OpenOptions, 'cacheKib'>): Database {
+  requireNodeVersion()
   const db = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
   return configured(db, () => {
     requireSqliteVersion(db)
@@ -130,6 +133,12 @@ const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
   [/^(EACCES|EPERM)$/, 'let this user read and write it, and its folder'],
   [/./, 'look at the disk and the log of the system, then start again'],
 ]
+
+/** The driver's binary ends an older process with a segmentation fault when it is first used. */
+function requireNodeVersion(): void {
+  const fault = nodeFault(process.versions.node)
+  if (fault !== undefined) throw new StoreOpenError('store-unsupported', fault)
+}
 
 function requireSqliteVersion(db: Database): void {
   const version = String(db.prepare('SELECT sqlite_version()').pluck().get())

@@ -2,8 +2,10 @@
  * @module One process owns a store, and one a data folder: it holds an exclusive transaction on `<path>.lock`, a file of its own, because
  * Node has no flock. The lock goes with the process, however it ends. `<path>.owner` only tells others whom to ask.
  */
+
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, isSqliteCode, openDatabase } from './open.ts'
 import { makeFile } from './store-path.ts'
@@ -81,7 +83,7 @@ export function announceOwner(path: string, url?: string): void {
 /** What the last owner wrote; undefined where that is missing or unreadable. It may be gone: only the lock tells. */
 export function describeOwner(path: string): Owner | undefined {
   try {
-    const owner: unknown = JSON.parse(readFileSync(`${path}.owner`, 'utf8'))
+    const owner: unknown = parseJson(readFileSync(`${path}.owner`, 'utf8'))
     if (typeof owner !== 'object' || owner === null) return undefined
     if (!('pid' in owner) || typeof owner.pid !== 'number') return undefined
     return 'url' in owner && typeof owner.url === 'string' ? { pid: owner.pid, url: owner.url } : { pid: owner.pid }

@@ -4,8 +4,10 @@
  * read again to know: neither when it is opened again, nor by a process that reads it beside the one that has it open. Encrypted and authenticated (AES-256-GCM), under a key that whoever edits the file has not: the sum stays a secret, and nobody else can
  * vouch for a state. Lost or damaged, it costs one reading of the rows.
  */
+
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { parseJson } from '../../../schemas/parse-json.ts'
 
 /** Put behind the name of the sealed file. */
 export const REST_SUFFIX = '.sealed'
@@ -100,7 +102,7 @@ export function readRest(path: string, rowKey: Uint8Array): Rest | undefined {
     const decipher = createDecipheriv(CIPHER, restKey(rowKey), whole.subarray(0, NONCE_BYTES), options)
     decipher.setAuthTag(whole.subarray(-TAG_BYTES))
     const text = decipher.update(whole.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
-    const { sum, state } = JSON.parse(text) as { sum: string; state: string }
+    const { sum, state } = parseJson(text) as { sum: string; state: string }
     return { sum: BigInt(`0x${sum}`), state }
   } catch {
     return undefined

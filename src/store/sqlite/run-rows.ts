@@ -1,4 +1,5 @@
 /** @module Rows of the run list as columns, and the query that lists them. Conditions are fixed text; a request gives values only. */
+import { parseJson } from '../../../schemas/parse-json.ts'
 import { runSearchText, searchedText } from '../run-search-text.ts'
 import type { RunFilter, RunRow } from '../view-store.ts'
 
@@ -58,8 +59,8 @@ export function fromRunRow(columns: RunColumns): RunRow {
   return {
     runId: columns.run_id,
     ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
-    tags: JSON.parse(columns.tags) as string[],
-    agents: JSON.parse(columns.agents) as string[],
+    tags: parseJson(columns.tags) as string[],
+    agents: parseJson(columns.agents) as string[],
     startedAt: columns.started_at,
     updatedAt: columns.updated_at,
     openCalls: columns.open_calls,

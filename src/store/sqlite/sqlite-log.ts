@@ -2,6 +2,7 @@
  * @module The logs' file: a file of its own, because making it again means checking every mac of the history, which a change of the
  * views' tables must not cause.
  */
+import { parseJson } from '../../../schemas/parse-json.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import type {
@@ -263,8 +264,8 @@ function toLog({ tenant, size, last_fact: lastFactIndex, signed_size: signedSize
     lastFactIndex,
     signedSize,
     ...(more.note !== null && { note: more.note }),
-    ...(more.stamp !== null && { stamp: JSON.parse(more.stamp) as LogStamp }),
-    ...(more.stopped !== null && { stopped: JSON.parse(more.stopped) as LogStop }),
+    ...(more.stamp !== null && { stamp: parseJson<LogStamp>(more.stamp) }),
+    ...(more.stopped !== null && { stopped: parseJson<LogStop>(more.stopped) }),
   }
 }
 

@@ -1,0 +1,145 @@
+/** @module Measures the rows of the performance contract and compares them with their floors and targets. */
+import { tmpdir } from 'node:os'
+import { auditQuery } from './audit-query.ts'
+import type { BenchGroup } from './bench.ts'
+import { busyLatency } from './busy-latency.ts'
+import { canonical } from './canonical.ts'
+import { durableSteps } from './durable-steps.ts'
+import { eventStoreDb } from './eventstoredb.ts'
+import { eventStoreDbHttp } from './eventstoredb-http.ts'
+import { exportMemory } from './export-memory.ts'
+import { exportSpeed } from './export-speed.ts'
+import { httpAppend } from './http-append.ts'
+import { inProcess } from './in-process.ts'
+import { judgeHold } from './judge-hold.ts'
+import { judgePairs } from './judge-pairs.ts'
+import { judgeSlowest } from './judge-slowest.ts'
+import { longRun } from './long-run.ts'
+import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
+import { merkleLog } from './merkle-log.ts'
+import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
+import { postgres } from './postgres.ts'
+import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { resume } from './resume.ts'
+import { scaleTable } from './scale.ts'
+import { sealWork } from './seal-work.ts'
+import { starvation } from './starvation.ts'
+import { toolCall } from './tool-call.ts'
+import { verifySpeed } from './verify-speed.ts'
+
+const GROUPS: readonly BenchGroup[] = [
+  httpAppend,
+  sealWork,
+  busyLatency,
+  starvation,
+  inProcess,
+  canonical,
+  judgePairs,
+  judgeHold,
+  judgeSlowest,
+  verifySpeed,
+  longRun,
+  exportMemory,
+  exportSpeed,
+  merkleLog,
+  toolCall,
+  resume,
+  auditQuery,
+  eventStoreDb,
+  eventStoreDbHttp,
+  postgres,
+  durableSteps,
+]
+const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+
+interface Results {
+  readonly rows: Row[]
+  /** Groups that cannot run here, and why. */
+  readonly skipped: string[]
+}
+
+async function runGroup(group: BenchGroup, options: BenchOptions, { rows, skipped }: Results): Promise<void> {
+  const startedMs = performance.now()
+  const opened = await group.open(options)
+  if ('skipped' in opened) {
+    skipped.push(`${group.name} (${opened.skipped})`)
+    return
+  }
+  await using bench = opened
+  for (let round = 0; round < options.rounds; round += 1) await bench.round()
+  say(`${group.name}: ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
+  rows.push(...selectRows(bench.rows(), options.only))
+}
+
+function verdict({ rows, skipped }: Results): string {
+  const missed = rows.filter((row) => rowStatus(row) === 'FLOOR MISSED').map(({ id }) => id)
+  const passed = rows.length === 0 ? 'nothing was measured' : 'no floor is missed'
+  const about = missed.length === 0 ? passed : `FLOOR MISSED: ${missed.join(', ')}`
+  return skipped.length === 0 ? about : `${about}; skipped: ${skipped.join(', ')}`
+}
+
+async function main(options: BenchOptions): Promise<number> {
+  const machine = describeMachine()
+  const warning = busyWarning(machine)
+  if (warning !== undefined) say(`warning: ${warning}`)
+  if (options.scale.length > 0) {
+    const table = await scaleTable(options, say)
+    process.stdout.write(`${machineLine(machine)}\n\n${table}\n`)
+    return EXIT.ok
+  }
+  const results: Results = { rows: [], skipped: [] }
+  for (const group of GROUPS) if (isWanted(options, group.ids)) await runGroup(group, options, results)
+  const { seconds, rounds } = options
+  const report = { machine, seconds, rounds, ...results, warning, verdict: verdict(results) }
+  process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : formatReport(report))
+  return results.rows.some((row) => rowStatus(row) === 'FLOOR MISSED') ? EXIT.floorMissed : EXIT.ok
+}
+
+interface BenchReport {
+  readonly machine: Machine
+  readonly seconds: number
+  readonly rounds: number
+  readonly rows: readonly Row[]
+  readonly warning: string | undefined
+  readonly verdict: string
+}
+
+function formatReport({ machine, seconds, rounds, rows, warning, verdict: verdictText }: BenchReport): string {
+  const method = `${rounds} rounds of ${seconds} s; medians; a ratio is the median of the rounds' ratios`
+  const parts = [
+    `${machineLine(machine)}\n${method}`,
+    rows.length === 0 ? '' : formatTable(rows),
+    formatNotes(rows),
+    warning === undefined ? '' : `warning: ${warning}`,
+    verdictText,
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+function optionsOrUsage(): BenchOptions | undefined {
+  try {
+    const options = readOptions(process.argv.slice(2), tmpdir())
+    const unknown = options.only.find((id) => !GROUPS.some(({ ids }) => isWanted({ only: [id] }, ids)))
+    if (unknown !== undefined) throw new TypeError(`--only: there is no row ${unknown}`)
+    return options
+  } catch (error) {
+    say(`${String(error)}\nusage: ${USAGE}`)
+    return undefined
+  }
+}
+
+// Servers are ended on `exit`, which a signal alone would not bring about.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.broken))
+
+const options = optionsOrUsage()
+if (options === undefined) process.exitCode = EXIT.usage
+else {
+  try {
+    process.exitCode = await main(options)
+  } catch (error) {
+    say(`the bench itself broke: ${error instanceof Error ? error.stack : String(error)}`)
+    process.exitCode = EXIT.broken
+  }
+}
