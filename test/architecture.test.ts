@@ -157,7 +157,7 @@ architecture('the pure middle reads no clock, no randomness, no file and no envi
 })
 
 /** The one that works around the engine, the bundles' verifier, which holds its own, and what pages of browsers run: it reads no keys of others. */
-const PARSES_JSON = /^(schemas\/parse-json\.ts|src\/export\/bundle\/verify\.mjs|src\/dashboard\/assets\/.*)$/
+const PARSES_JSON = /^(schemas\/json\.ts|src\/export\/bundle\/verify\.mjs|src\/dashboard\/assets\/.*)$/
 
 architecture('JSON is parsed by `parseJson` alone, which gives every key the name that it has', () => {
   const parsing = FILES.filter((file) => /^(schemas|projections|src)\//.test(file)).filter((file) =>
@@ -165,7 +165,7 @@ architecture('JSON is parsed by `parseJson` alone, which gives every key the nam
       readFileSync(join(ROOT, file), 'utf8'),
     ),
   )
-  assert.ok(parsing.includes('schemas/parse-json.ts'), 'the scan must see what it looks for')
+  assert.ok(parsing.includes('schemas/json.ts'), 'the scan must see what it looks for')
   assert.equal(
     parsing.filter((file) => !PARSES_JSON.test(file)),
     [],

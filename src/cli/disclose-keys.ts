@@ -1,6 +1,5 @@
 /** @module `countersign keys disclose RUN`: the keys of one run that has ended, for whoever is to check its macs. */
-import { isJsonObject } from '../../schemas/json.ts'
-import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { openLedger, readIdentity } from '../compose/compose.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Settings } from '../settings/config.ts'

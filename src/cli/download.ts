@@ -1,7 +1,6 @@
 /** @module A stream from a running ledger, resumed where the line was cut: what comes out is the whole, or an error. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJsonObject } from '../../schemas/json.ts'
-import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { oneLine } from './shown.ts'
 

@@ -1,7 +1,7 @@
 /** @module A verdict of `validate` for people: one line for the verdict, then one a finding with what would permit it. */
 
 import type { Finding } from '../../schemas/finding.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { oneLine } from './shown.ts'
 
 interface Printed {

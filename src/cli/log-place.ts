@@ -1,8 +1,8 @@
 /** @module Which log a command means: its tenant, the key it is under, and the last checkpoint on record. */
 
 import { EVENTS } from '../../schemas/events.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream, SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
 import { readIdentity } from '../compose/compose.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import type { Settings } from '../settings/config.ts'

@@ -1,7 +1,6 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
 
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { type Api, openApi, type Params, pastOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'

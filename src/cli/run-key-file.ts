@@ -3,7 +3,7 @@
 import { createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { usageFailure } from './failure.ts'
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+import { parseJsonOrUndefined } from '../../schemas/json.ts'
 
 import type { Settings } from '../settings/config.ts'
 import { requireKeys } from '../settings/key-source.ts'

@@ -1,8 +1,7 @@
 /** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
 
-import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
 import { frames } from '../client/sse-frames.ts'
 import { pause } from '../client/transport.ts'
 import { type Api, openApi } from './api.ts'

@@ -4,7 +4,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+import { parseJsonOrUndefined } from '../../schemas/json.ts'
 
 import { fromBase64, toBase64 } from '../merkle/base64.ts'
 import { judgeSuccessions, keyChains } from '../merkle/followed-keys.ts'

@@ -1,7 +1,6 @@
 /** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
 
-import type { Json, JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
 import { runsUnreadable } from './errors.ts'
 import { tailEvents } from './tail-events.ts'

@@ -1,7 +1,6 @@
 /** @module A tail over HTTP: history, then what comes; a line that breaks is taken up again behind the last event that was seen. */
 
-import type { JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { UnreachableError } from './errors.ts'
 import { frames } from './sse-frames.ts'
 import { pause, type Transport } from './transport.ts'

@@ -1,7 +1,6 @@
 /** @module Requests that survive a bad network: retried with backoff and jitter, each under one idempotency key, until the caller aborts. */
 
-import type { JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import { LedgerError, UnreachableError } from './errors.ts'
 import { beginExchange, type Exchange } from './exchange.ts'
 

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import type { Log } from '../ledger/ports.ts'
 import { linkNewFile, makeFolder } from '../signing/durable-file.ts'
 

@@ -1,7 +1,7 @@
 /** @module A checkpoint that a reader saved, compared with the log as it is now. */
 
 import { z } from 'zod'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import type { TenantLogs } from '../ledger/log/tenant-logs.ts'
 import { type Checkpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
 import { readSuccession } from '../merkle/key-succession.ts'

@@ -3,8 +3,7 @@
  * nothing that a line names.
  */
 
-import type { Json, JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c

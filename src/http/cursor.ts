@@ -3,8 +3,7 @@
  * positions count the events of all tenants, and a caller can neither read one nor make one up.
  */
 
-import type { Json } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../schemas/json.ts'
 import type { SealedPlaces } from '../ledger/ledger.ts'
 
 /** Whose cursor it is, and of which query: anything that prints as JSON. */

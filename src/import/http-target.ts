@@ -1,7 +1,6 @@
 /** @module A ledger behind HTTP as the target of an import: `POST /v1/batch`. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { BatchItem } from '../ledger/ledger.ts'
 import { type BatchAnswer, ImportRefusedError, type ImportTarget, type ItemAnswer } from './import-run.ts'
 

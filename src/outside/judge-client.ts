@@ -1,7 +1,7 @@
 /** @module A judge over HTTP, at an address of the operator's own settings: asked about one handoff at a time, within a time and a size. */
 
 import { z } from 'zod'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { type RecordJudgement, RecordJudgement as Schema } from '../../schemas/requests.ts'
 import { dialFailure } from '../dialling/dial-failure.ts'
 import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { dialFailure } from '../dialling/dial-failure.ts'
 import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'
 import type { Witness } from '../ledger/log/ask-witness.ts'

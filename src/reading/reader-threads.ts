@@ -1,7 +1,6 @@
 /** @module Threads that read: exports, bundles, replays and answers are made in them, so that the thread that writes passes on bytes and nothing else. */
 
-import type { JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { AnswerBodyMaker, AnswerBodyRequest, AnswerPortion } from '../export/answer/answer-body.ts'
 import type { BundleMaker } from '../export/bundle/bundle-portions.ts'
 import type { BundleHost, BundleRequest } from '../export/bundle/plan-bundle.ts'

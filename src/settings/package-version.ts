@@ -1,7 +1,7 @@
 /** @module The version of this package. */
 
 import { readFileSync } from 'node:fs'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 
 /** The package's own description lies above the built files, whichever folder they were built to. */
 const DESCRIPTIONS = ['../../package.json', '../../../package.json']

@@ -1,7 +1,7 @@
 /** @module The issuers whose tokens pass beside our own, from a file: one that is taken out of it is trusted no longer, without a restart. */
 
 import { readFileSync } from 'node:fs'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { assertTrust, type TrustedIssuer } from '../signing/tokens.ts'
 import type { Settings } from './config.ts'
 import { variableOf } from './settings.ts'

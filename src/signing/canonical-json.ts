@@ -1,7 +1,6 @@
 /** @module The JSON Canonicalization Scheme (RFC 8785): one text for one value, the bytes that are hashed and signed; and the texts of values that are written more than once. */
 
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 
 /** Deeper values are refused before they reach the end of the stack; input is held to 64 at the edge. */
 export const CANONICAL_MAX_DEPTH = 512

@@ -2,7 +2,7 @@
  * @module Whether a text is its own canonical form (RFC 8785), decided in one pass over its bytes: parsing it and writing it again gives the
  * same answer at six times the cost. Each scanner takes the place where its part begins and returns the place behind it, or `NOT`.
  */
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { isDigit } from './json-number.ts'
 
 const QUOTE = 0x22

@@ -9,10 +9,8 @@ import {
   UUID_PATTERN,
   VIA_MAX,
 } from '../../schemas/header.ts'
-import type { Json } from '../../schemas/json.ts'
-import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
 import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { type ReadHeader, readPlainHeader } from './plain-header.ts'

@@ -5,7 +5,7 @@
  * unless `careful` is set, since looking at each character of each string would cost more than all the rest.
  */
 
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { type JsonError, type JsonErrorCode, jsonPointer } from './json-error.ts'
 import { isDigit, numberFault, SAFE_DIGITS } from './json-number.ts'
 

@@ -4,7 +4,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { TIME_PATTERN } from '../../schemas/header.ts'
-import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+import { parseJsonOrUndefined } from '../../schemas/json.ts'
 
 import { fromBase64url } from './base64url.ts'
 import { canonicalJson } from './canonical-json.ts'

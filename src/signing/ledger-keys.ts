@@ -2,7 +2,7 @@
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { fromBase64url, toBase64url } from './base64url.ts'
 import {
   createKeyRing,

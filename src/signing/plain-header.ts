@@ -12,8 +12,8 @@ import {
   UUID_PATTERN,
   VIA_MAX,
 } from '../../schemas/header.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
 import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import type { HeaderParts } from './seal.ts'
 

@@ -3,8 +3,7 @@
  */
 
 import { isUtf8 } from 'node:buffer'
-import type { Json } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../schemas/json.ts'
 import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'
 import { type ScanLimits, scanJson } from './json-scan.ts'
 import { checkValue } from './json-value.ts'

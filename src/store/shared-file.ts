@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import type { FileGuard } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 import type { PartReader, PartWriter, SharedCopy, WrittenCopy } from './shared-copies.ts'

@@ -2,8 +2,7 @@
  * @module JSON as the projections' engine of EventStoreDB reads it (read in the source of the interpreter that 23.10 uses): it takes a line
  * separator of Unicode in a string, and a control character in a name, for an error.
  */
-import type { Json } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../schemas/json.ts'
 
 const LINE_SEPARATOR = /[\u2028\u2029]/
 /** A tab is let through. */

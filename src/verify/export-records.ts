@@ -5,9 +5,8 @@
 
 import { createHash } from 'node:crypto'
 import { ExportTrailer, PartHead, trailerInOrder } from '../../schemas/export-trailer.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
 import { parseStream } from '../../schemas/names.ts'
-import { parseJsonOrUndefined } from '../../schemas/parse-json.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/strict-json.ts'

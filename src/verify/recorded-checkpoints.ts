@@ -5,8 +5,8 @@
 
 import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
 import type { Header } from '../../schemas/header.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'

@@ -2,8 +2,7 @@
 
 import { evolve as evolveRun, init as initRun, name as runName } from '../../projections/server-run.ts'
 import { evolve as evolveList, init as initList, name as listName } from '../../projections/server-run-list.ts'
-import type { Json } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../schemas/json.ts'
 import type { ReadRecord, RecordPages } from '../store/event-store.ts'
 
 /** How the text of a header or a body is read. */

@@ -7,8 +7,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { ValueStored } from '../../schemas/events/value-stored.ts'
 import { declarationOf } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
-import { isJsonObject, type Json } from '../../schemas/json.ts'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { isJsonObject, type Json, parseJson } from '../../schemas/json.ts'
 
 /** A value whose parts are still coming. */
 interface Growing {

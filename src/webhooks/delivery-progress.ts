@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { parseJson } from '../../schemas/parse-json.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { replaceFile, replaceFileLater } from '../signing/durable-file.ts'
 
 const Place = z.strictObject({ position: z.string(), digest: z.string() })

@@ -1,8 +1,7 @@
 /** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Where the ledger at hand has the run, the file is checked against it. */
 
 import { readFile } from 'node:fs/promises'
-import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { dataDigest, recordDigest, sha256Hex } from '../../signing/digests.ts'

@@ -1,7 +1,6 @@
 /** @module The description of a tool for a model: name, description, and a JSON Schema of its arguments. */
 
-import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import type { StandardSchema } from '../calls/standard-schema.ts'
 import type { AnyTool, ToolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'

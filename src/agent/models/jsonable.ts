@@ -1,7 +1,6 @@
 /** @module Requests and answers as JSON: bytes become base64, errors their name and message, functions are left out. */
 
-import type { Json } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
 
 /** Throws `not-recordable`. */

@@ -1,7 +1,6 @@
 /** @module A client for endpoints that speak OpenAI's chat format, without a provider's package: it dials only the addresses it was configured with. */
 
-import type { JsonObject } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { sseData } from './sse-data.ts'
 import { readAll } from './tracked-promise.ts'
 import { type TrustOptions, trustedFetch } from './trusted-fetch.ts'

@@ -1,7 +1,6 @@
 /** @module `trackRunnable`: chat models and other Runnables of LangChain (`@langchain/core` from version 1), wrapped and enforcing. */
 
-import type { Json } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../../schemas/json.ts'
 import { askModel } from './ask-model.ts'
 import { loaded, type Method, type RunnableSettings, usageOfMessage, withoutIds } from './lang-chain.ts'
 import { generated, streamed } from './lang-chain-model.ts'

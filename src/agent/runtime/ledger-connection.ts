@@ -2,8 +2,7 @@
 
 import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import * as requests from '../../../schemas/requests.ts'
 import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'

@@ -1,7 +1,6 @@
 /** @module Asking the auditors' index for a page, and what to say where there is none. */
 
-import type { Json } from '../../../schemas/json.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { type Json, parseJson } from '../../../schemas/json.ts'
 import type { AuditPage, AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { Refused, type View } from '../page.ts'
 

@@ -1,7 +1,7 @@
 /** @module What can be taken along: the API's own answers under the session's token, so that its scopes, pins and records all hold. */
 
 import { z } from 'zod'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { DOWNLOAD } from '../../access/access.ts'
 import { PAGE_HEADERS } from '../headers.ts'
 import { pageRoute, Refused } from '../page.ts'

@@ -4,8 +4,8 @@
  */
 
 import { ACCESS_ENTRIES_MAX, type AccessEntry, accessVersion } from '../../../schemas/events/access-recorded.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { accessStream } from '../../../schemas/names.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
 import { type AccessRead, recordedFilters } from '../../access/on-record.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { weigh } from '../../resources/memory-budget.ts'

@@ -6,10 +6,9 @@
 
 import { type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'

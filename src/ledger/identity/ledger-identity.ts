@@ -2,9 +2,8 @@
 
 import type { EventBody } from '../../../schemas/events.ts'
 import { EVENTS } from '../../../schemas/events.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
 import { checkRecord, firstExpectation, nextExpectation } from '../../signing/check.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'

@@ -1,9 +1,8 @@
 /** @module What is on record of the processes that serve the ledger: starts and ends, settings, tokens. In the log of the ledger's own facts. */
 
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
-import type { Json } from '../../../schemas/json.ts'
+import { type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
-import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { ServiceReads, ServiceRecord } from '../service.ts'
 import type { LedgerFacts } from './ledger-facts.ts'

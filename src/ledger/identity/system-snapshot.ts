@@ -4,8 +4,8 @@
  */
 
 import type { EventBody } from '../../../schemas/events.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
 import type { Expectation } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'

@@ -1,7 +1,7 @@
 /** @module How far the scrub has got and what its last whole pass found, as the views hold it between starts. */
 
 import { z } from 'zod'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 
 const Leaves = z.record(z.string(), z.int().min(0))
 

@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
+import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 
 import { replaceFile } from '../../signing/durable-file.ts'
 import { LogStartError } from './log-deps.ts'

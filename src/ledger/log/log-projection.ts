@@ -5,8 +5,8 @@
 
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
+import { parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { ledgerStream, SYSTEM_STREAM } from '../../../schemas/names.ts'
-import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import type { NoteVerifier } from '../../merkle/note-key.ts'
 import {

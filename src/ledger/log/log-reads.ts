@@ -1,8 +1,7 @@
 /** @module What a log answers: tiles, entries and proofs of the published tree. */
 
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
-import { isJsonObject } from '../../../schemas/json.ts'
-import { parseJsonOrUndefined } from '../../../schemas/parse-json.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { formatEntryBundle } from '../../merkle/entry-bundle.ts'

@@ -4,9 +4,8 @@
  */
 
 import type { EventBody } from '../../../schemas/events.ts'
-import type { Json } from '../../../schemas/json.ts'
+import { type Json, parseJson } from '../../../schemas/json.ts'
 import { runStream, valueStream } from '../../../schemas/names.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'

@@ -2,7 +2,7 @@
 
 import { runProjection } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { dumpEvidence, type EvidenceDump, loadEvidence } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'

@@ -6,9 +6,8 @@
 
 import type { RecordedEvent } from '@eventstore/db-client'
 import { type AppendRecord, UUID_PATTERN } from '../../../schemas/header.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
-import { parseJson } from '../../../schemas/parse-json.ts'
 import type { Append, ReadRecord } from '../event-store.ts'
 import { positionText } from './all-positions.ts'
 import type { ServerEvent } from './wire/append-message.ts'

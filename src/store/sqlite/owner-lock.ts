@@ -5,7 +5,7 @@
 
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, isSqliteCode, openDatabase } from './open.ts'
 import { makeFile } from './store-path.ts'

@@ -7,7 +7,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 
 /** Put behind the name of the sealed file. */
 export const REST_SUFFIX = '.sealed'

@@ -1,5 +1,5 @@
 /** @module Rows of the run list as columns, and the query that lists them. Conditions are fixed text; a request gives values only. */
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { runSearchText, searchedText } from '../run-search-text.ts'
 import type { RunFilter, RunRow } from '../view-store.ts'
 

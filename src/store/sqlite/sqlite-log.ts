@@ -2,7 +2,7 @@
  * @module The logs' file: a file of its own, because making it again means checking every mac of the history, which a change of the
  * views' tables must not cause.
  */
-import { parseJson } from '../../../schemas/parse-json.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import type {

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { parseJson, parseJsonOrUndefined } from '../../schemas/parse-json.ts'
+import { parseJson, parseJsonOrUndefined } from '../../schemas/json.ts'
 
 const test = suite('JSON as the language defines it')
 const { parseJson: parseInBundle } = await import(new URL('../../src/export/bundle/verify.mjs', import.meta.url).href)
