@@ -22,14 +22,12 @@ import { postgres } from './postgres.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
 import { resume } from './resume.ts'
 import { scaleTable } from './scale.ts'
-import { sealWork } from './seal-work.ts'
 import { starvation } from './starvation.ts'
 import { toolCall } from './tool-call.ts'
 import { verifySpeed } from './verify-speed.ts'
 
 const GROUPS: readonly BenchGroup[] = [
   httpAppend,
-  sealWork,
   busyLatency,
   starvation,
   inProcess,

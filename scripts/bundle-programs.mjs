@@ -10,7 +10,6 @@ const COMMAND_LINE = { countersign: 'src/cli/main.js' }
 const THREADS = {
   'writer-worker': 'src/store/sqlite/writer-worker.js',
   'reader-worker': 'src/compose/reader-worker.js',
-  'seal-worker': 'src/compose/seal-worker.js',
   'upkeep-worker': 'src/compose/upkeep-worker.js',
   'index-ahead-worker': 'src/compose/index-ahead-worker.js',
   'verify-worker': 'src/compose/verify-worker.js',

@@ -22,7 +22,7 @@ test('every thread that a module starts has a program, and every program of a th
     [...text.matchAll(/\/programs\/([\w-]+\.js)', import\.meta\.url/g)].map(([, name = '']) => name),
   )
   assert.equal([...new Set(started)].sort(), [...THREADS].sort())
-  assert.is(THREADS.length, 6)
+  assert.is(THREADS.length, 5)
 })
 
 test('a thread is one file: beside it, it loads modules of node and the native driver alone', () => {

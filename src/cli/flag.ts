@@ -47,7 +47,6 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'checkpoint-seconds': 'seconds',
   'scrub-days': 'days',
   'read-threads': 'count',
-  'seal-threads': 'count',
   policy: 'policy',
   judge: 'url',
   'judge-allow': 'addresses',

@@ -33,7 +33,7 @@ export function openAuditIndex(settings: Settings, options: DerivedOptions = {})
   return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
 }
 
-export function viewsPath(settings: Settings): string {
+function viewsPath(settings: Settings): string {
   return derivedPath(settings, VIEWS_FILE)
 }
 

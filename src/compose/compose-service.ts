@@ -134,7 +134,7 @@ function failureOf(work: Promise<void>): Promise<never> {
   return failed
 }
 
-type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers' | 'upkeep' | 'sealing'> & {
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers' | 'upkeep'> & {
   readonly webhook?: Pick<WebhookDeliveries, 'stats'> | undefined
 }
 
@@ -156,7 +156,7 @@ function edgeOf(
   const { values, ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, corsOrigins } =
     settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
-  return ({ ledger, keys: source, memory, work, readers, upkeep, sealing, webhook }, draining) => {
+  return ({ ledger, keys: source, memory, work, readers, upkeep, webhook }, draining) => {
     const keys = latest(source)
     return createApp({
       ledger,
@@ -168,7 +168,6 @@ function edgeOf(
       work,
       ...(readers && { readers }),
       ...(upkeep && { upkeep }),
-      ...(sealing && { sealing }),
       disks: foldersOf(settings),
       ...(webhook && { webhook }),
       settings: {

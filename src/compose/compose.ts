@@ -17,7 +17,6 @@ import { readWitnesses } from '../outside/witness-client.ts'
 import type { ReaderThreads } from '../reading/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
-import type { SealThreads } from '../sealing/seal-threads.ts'
 import type { Settings } from '../settings/config.ts'
 import { guardedTarget } from '../settings/guarded-target.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
@@ -36,7 +35,6 @@ import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import { checkpointsPath, openAuditIndex, openFollowingFiles, openLogs, openViews } from './compose-files.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
-import { openSealing, partsOf } from './compose-sealing.ts'
 import { SharedFiles } from './compose-sharing.ts'
 import { openCopies, openReader, openStore } from './compose-stores.ts'
 import { judgedLedger } from './judged-ledger.ts'
@@ -63,8 +61,6 @@ export interface OpenLedger extends AsyncDisposable {
   readonly readers?: ReaderThreads
   /** Absent: the files that follow the store are written in this thread. */
   readonly upkeep?: UpkeepThread
-  /** Absent: commands are decided on and sealed in this thread. */
-  readonly sealing?: SealThreads
 }
 
 /** Whoever waits for a start that may take long. */
@@ -81,7 +77,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     // What cannot be dialled is said before anything is opened.
     const dialled = dialledBy(settings)
     makeDataFolder(settings)
-    const memory = new MemoryBudget(budgetBytes(settings), partsOf(settings))
+    const memory = new MemoryBudget(budgetBytes(settings))
     const work = new WorkQueue()
     const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
     const known = readKeys(settings.keys)
@@ -106,8 +102,6 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const audit = { onlyIfAsked: settings.auditIfAsked === true, waitMs: settings.auditWaitMs }
     let created: Ledger | undefined
     const readers = openReaders(settings, log, { index: files.audit, upkeep, ledger: () => created })
-    const sealing = openSealing(settings, { store, views, memory, work, log })
-    if (sealing !== undefined) opened.add(sealing)
     created = await createLedger({
       store,
       views,
@@ -118,7 +112,6 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
       memory,
       work,
       ...(upkeep && { upkeep: (host) => upkeep.begin(host) }),
-      ...(sealing && { sealing: (host) => sealing.begin(host) }),
       isOwnerGone: ownerCheck(settings),
       values: settings.values,
       scrubDays: settings.scrubDays,
@@ -131,7 +124,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     if (readers !== undefined) opened.add(readers)
     return {
       ...{ ledger, keys, store, memory, work },
-      ...{ ...(readers && { readers }), ...(upkeep && { upkeep }), ...(sealing && { sealing }) },
+      ...{ ...(readers && { readers }), ...(upkeep && { upkeep }) },
       [Symbol.asyncDispose]: () => opened.close(),
     }
   } catch (error) {

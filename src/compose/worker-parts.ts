@@ -11,7 +11,7 @@ export function keysAt(place: KeyPlace): WatchedKeys {
 }
 
 /** As tools that list threads show it (`top -H`); on Linux alone. */
-export function nameThread(name: string): void {
+function nameThread(name: string): void {
   try {
     if (process.platform === 'linux') writeFileSync('/proc/thread-self/comm', name)
   } catch {

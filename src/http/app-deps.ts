@@ -5,7 +5,6 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ReaderThreads } from '../reading/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
-import type { SealThreads } from '../sealing/seal-threads.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
 import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import type { WebhookCounters } from './webhook-metrics.ts'
@@ -77,8 +76,6 @@ export interface AppOptions {
   readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
   /** The thread that writes the files that follow the store, for its counters; absent where there is none. */
   readonly upkeep?: Pick<UpkeepThread, 'stats'>
-  /** Threads that decide and seal, for their counters; absent where there are none. */
-  readonly sealing?: Pick<SealThreads, 'stats'>
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */
@@ -87,7 +84,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'upkeep' | 'sealing' | 'webhook'
+type Optional = 'readers' | 'upkeep' | 'webhook'
 
 /** The same with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

@@ -33,14 +33,14 @@ export interface Measured extends Threads {
 }
 
 export function createMetrics(measured: Measured): HttpMetrics {
-  const { ledger, slots, memory, version, readers, upkeep, sealing, disks, webhook } = measured
+  const { ledger, slots, memory, version, readers, upkeep, disks, webhook } = measured
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
   registerProcess(registry, version)
   registerMemory(registry, memory)
   registerKeptUp(registry, ledger)
-  registerThreads(registry, { readers, upkeep, sealing })
+  registerThreads(registry, { readers, upkeep })
   registerDisks(registry, disks)
   registerWebhook(registry, webhook)
   const tracker = registerRequests(registry)

@@ -1,20 +1,17 @@
 /** @module Threads beside the one that writes the store, for /metrics; all is 0 where there are none. */
 import type { Registry } from 'prom-client'
 import type { ReaderStats, ReaderThreads } from '../reading/reader-threads.ts'
-import type { SealingStats, SealThreads } from '../sealing/seal-threads.ts'
 import type { UpkeepStats, UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import { counter, gauge } from './registered.ts'
 
 export interface Threads {
   readonly readers?: Pick<ReaderThreads, 'stats'> | undefined
   readonly upkeep?: Pick<UpkeepThread, 'stats'> | undefined
-  readonly sealing?: Pick<SealThreads, 'stats'> | undefined
 }
 
-export function registerThreads(registry: Registry, { readers, upkeep, sealing }: Threads): void {
+export function registerThreads(registry: Registry, { readers, upkeep }: Threads): void {
   registerReaders(registry, readers)
   registerUpkeep(registry, upkeep)
-  registerSealing(registry, sealing)
 }
 
 function registerReaders(registry: Registry, readers: Threads['readers']): void {
@@ -40,16 +37,4 @@ function registerUpkeep(registry: Registry, upkeep: Threads['upkeep']): void {
   )
   gauge(registry, 'upkeep_heap_bytes', 'Heap of this thread.', () => stats().heapBytes)
   counter(registry, 'upkeep_deaths_total', 'Ends of this thread that nobody asked for.', () => stats().deaths)
-}
-
-function registerSealing(registry: Registry, sealing: Threads['sealing']): void {
-  const stats = (): SealingStats => sealing?.stats() ?? { threads: 0, heapBytes: 0, hotRuns: 0, deaths: 0 }
-  gauge(
-    registry,
-    'seal_threads',
-    'Threads that decide on commands and seal them; 0: the one that writes the store does.',
-    () => stats().threads,
-  )
-  gauge(registry, 'seal_heap_bytes', 'Heaps of these threads.', () => stats().heapBytes)
-  counter(registry, 'seal_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
 }

@@ -66,11 +66,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const logs = openLogs?.(origin, keeping)
 
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId })
-  const { runs, reader, queries } = side
-  const sealing = await options.sealing?.({
-    ...{ ledgerId, kid: () => sealer.kid, counts: stats, onFault: (fault) => sealer.faultFound(fault) },
-  })
-  const { writes: write, queries: runQueries } = sealing ?? { writes: side.write, queries }
+  const { runs, reader, queries, write } = side
   const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
@@ -80,7 +76,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
   const exports = new Exports({ store, logs, logKeys, effects, facts })
   const finish = finishOnce([list, audit])
-  const stopWatching = watched(founding, { stats, runs, upkeep: keeping, sealing })
+  const stopWatching = watched(founding, { stats, runs, upkeep: keeping })
 
   return {
     ledgerId,
@@ -88,8 +84,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...(logs && { logs }),
     ...(audit && { audit: audit.reads }),
     ...createCommands({ write, queries, newId: effects.newId }),
-    ...queriesOf(runQueries),
-    run: (caller, runId, at) => integrity.marked(caller, runId, runQueries.run(caller, runId, at)),
+    ...queriesOf(queries),
+    run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects }),
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
@@ -99,14 +95,13 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagStats({ lag, list, logs }) }),
-    drain: () => sealing?.drained() ?? runs.drained(),
+    drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
       await integrity[Symbol.asyncDispose]()
       list[Symbol.dispose]()
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
-      await sealing?.end()
       await logs?.[Symbol.asyncDispose]()
       // Last: the log's checkpoint and the record of who read are events too.
       if (readOnly !== true) await finish()

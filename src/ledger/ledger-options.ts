@@ -9,7 +9,6 @@ import type { AnswerMaker } from './audit/audit-service.ts'
 import type { StartWatch } from './log/log-deps.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
-import type { BeginSealing } from './sealing.ts'
 import type { BeginUpkeep } from './upkeep.ts'
 import type { ValueLimits } from './values/value-limits.ts'
 
@@ -37,8 +36,6 @@ export interface LedgerOptions {
   }
   /** Another thread writes the files that follow the store; absent: this one does. */
   readonly upkeep?: BeginUpkeep | undefined
-  /** Other threads decide and seal; absent: this one does. */
-  readonly sealing?: BeginSealing | undefined
   /** What the operator declared for a tenant's runs; absent: nothing for any. Read at each start of a new run. */
   readonly tenantPolicy?: TenantPolicies
   /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */

@@ -1,7 +1,6 @@
 /** @module What a new key, and a store that goes away, make of a ledger that is open. */
 import { takesReads } from '../store/event-store.ts'
 import { type LedgerIdentityDeps, recordRotations } from './identity/ledger-identity.ts'
-import type { Sealing } from './sealing.ts'
 import type { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import type { Upkeep } from './upkeep.ts'
@@ -11,14 +10,13 @@ interface Watching {
   readonly stats: Stats
   readonly runs: RunAggregates
   readonly upkeep: Upkeep | undefined
-  readonly sealing: Pick<Sealing, 'keysChanged'> | undefined
 }
 
 /** Returns what ends the watch. */
-export function watched(founding: LedgerIdentityDeps, { stats, runs, ...others }: Watching): () => void {
+export function watched(founding: LedgerIdentityDeps, { stats, runs, upkeep }: Watching): () => void {
   const { keys, store, log, readOnly } = founding
   const stops = [
-    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding, others))),
+    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding, upkeep))),
     watchStore(store, { log, stats }),
     store.onStatus((status) => {
       if (!takesReads(status)) runs.clear()
@@ -29,12 +27,9 @@ export function watched(founding: LedgerIdentityDeps, { stats, runs, ...others }
   }
 }
 
-function recordNewKey(founding: LedgerIdentityDeps, { upkeep, sealing }: Pick<Watching, 'upkeep' | 'sealing'>): void {
+function recordNewKey(founding: LedgerIdentityDeps, upkeep: Upkeep | undefined): void {
   recordRotations(founding).then(
-    () => {
-      upkeep?.keysChanged()
-      sealing?.keysChanged(founding.sealer.kid)
-    },
+    () => upkeep?.keysChanged(),
     (error: unknown) =>
       founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
   )

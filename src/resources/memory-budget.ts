@@ -37,10 +37,6 @@ export type ShareName = keyof typeof SHARES
 
 export const SHARE_NAMES = Object.keys(SHARES) as readonly ShareName[]
 
-/** What each thread that decides on runs keeps of them. */
-export const SHARES_OF_RUNS = ['hot-runs', 'run-keys', 'values', 'leases'] as const satisfies readonly ShareName[]
-const OF_RUNS: ReadonlySet<ShareName> = new Set<ShareName>(SHARES_OF_RUNS)
-
 /** Where nobody says how much: programs that embed a ledger, and tests. */
 const DEFAULT_BUDGET_BYTES = 1024 * MIB
 
@@ -57,20 +53,11 @@ export class MemoryBudget {
   readonly #accounts = new Map<ShareName, MemoryAccount>()
   readonly #watched: { readonly name: ShareName; readonly usedBytes: () => number }[] = []
 
-  /** Threads that each have a part of what is kept of runs. */
-  readonly #parts: number
-
-  constructor(totalBytes = DEFAULT_BUDGET_BYTES, parts = 1) {
+  constructor(totalBytes = DEFAULT_BUDGET_BYTES) {
     this.totalBytes = totalBytes
-    this.#parts = parts
   }
 
-  /** Of a share that threads divide, the part of this one. */
   limitOf(name: ShareName): number {
-    return Math.floor(this.#shareOf(name) / (OF_RUNS.has(name) ? this.#parts : 1))
-  }
-
-  #shareOf(name: ShareName): number {
     const { percent, atMostBytes = Number.POSITIVE_INFINITY }: Share = SHARES[name]
     return Math.min(Math.floor((this.totalBytes * percent) / 100), atMostBytes)
   }
@@ -94,7 +81,7 @@ export class MemoryBudget {
       const account = this.#accounts.get(name)
       const watched = this.#watched.filter((each) => each.name === name)
       const usedBytes = watched.reduce((sum, each) => sum + each.usedBytes(), account?.usedBytes ?? 0)
-      return { name, limitBytes: this.#shareOf(name), usedBytes, refusals: account?.refusals ?? 0 }
+      return { name, limitBytes: this.limitOf(name), usedBytes, refusals: account?.refusals ?? 0 }
     })
   }
 }

@@ -32,7 +32,6 @@ export interface Settings {
   readonly checkpointDelayMs: number
   readonly scrubDays: number
   readonly readThreads: number
-  readonly sealThreads: number
   /** `default`, `relay`, or a file. */
   readonly policy?: string
   readonly judge?: string
@@ -55,8 +54,6 @@ export interface Settings {
   readonly auditWaitMs?: number
   /** Nor this: of a ledger that is served, whose files that follow the store another thread takes over, some time after the start. */
   readonly upkeepThread?: { readonly program?: URL; readonly startMs?: number } | undefined
-  /** Nor this: the program of the threads that decide and seal, where it is not that of the build. */
-  readonly sealProgram?: URL
   /** Nor this: set once, for one start, by whoever knows that the log of the store is damaged. */
   readonly acceptWalLoss?: boolean
 }
@@ -112,7 +109,6 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
     scrubDays: inputs.number('scrub-days'),
     readThreads: inputs.number('read-threads'),
-    sealThreads: inputs.number('seal-threads'),
     ...(policy !== undefined && { policy }),
     ...(judge !== undefined && { judge }),
     judgeAllow: inputs.names('judge-allow'),

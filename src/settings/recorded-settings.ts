@@ -34,7 +34,6 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     'checkpoint-seconds': settings.checkpointDelayMs / 1_000,
     'scrub-days': settings.scrubDays,
     'read-threads': settings.readThreads,
-    'seal-threads': settings.sealThreads,
     'value-inline-bytes': values.inlineMaxBytes,
     'value-max-bytes': values.maxBytes,
     'payload-scope': settings.payloadScope,

@@ -12,7 +12,6 @@ const CHECKPOINT_MAX_SECONDS = 86_400
 const TIMESTAMP_MAX_MINUTES = 44_640
 const SCRUB_MAX_DAYS = 3_650
 const READ_THREADS_MAX = 16
-const SEAL_THREADS_MAX = 16
 
 const MIB = 1024 * 1024
 
@@ -241,12 +240,6 @@ export const SETTINGS = {
       'threads that answer auditors and make exports, bundles and replays of a store in a file, beside the one that decides and answers, and from 2 on one more that writes the files that follow it; 0: that one does all of it',
     fallback: '1',
     schema: wholeNumber(0, READ_THREADS_MAX),
-  },
-  'seal-threads': {
-    about:
-      'threads that decide on the commands of a store in a file, seal and fold them, each for its part of the runs, beside the one that has connections and store; 0: that one does it',
-    fallback: '0',
-    schema: wholeNumber(0, SEAL_THREADS_MAX),
   },
   'strict-access': {
     about:

@@ -133,7 +133,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
   fires('CountersignCallsInDoubt', 'a call stays in doubt', { countersign_calls_in_doubt: '1x80' }, '17m'),
   fires('CountersignReaderDies', 'four ends', { countersign_reader_deaths_total: thread }, '4m'),
   fires('CountersignUpkeepDies', 'four ends', { countersign_upkeep_deaths_total: thread }, '4m'),
-  fires('CountersignSealThreadDies', 'four ends', { countersign_seal_deaths_total: thread }, '4m'),
   fires(
     'CountersignMemoryShareFull',
     'refusals for a while',

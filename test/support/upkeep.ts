@@ -33,8 +33,8 @@ export async function addRuns(opened: OpenLedger, count: number, prefix = 'r'): 
 }
 
 /** A thread's own program, which runs this code first: `before`, where it is set there, is called with each message ahead of the program. */
-export function programBefore(code: string, program: 'upkeep-worker' | 'seal-worker' = 'upkeep-worker'): URL {
-  const own = new URL(`../../src/compose/${program}.js`, import.meta.url)
+export function programBefore(code: string): URL {
+  const own = new URL('../../src/compose/upkeep-worker.js', import.meta.url)
   const text = `
     import { existsSync } from 'node:fs'
     import { parentPort as port } from 'node:worker_threads'

@@ -6,7 +6,7 @@ import { readHeader } from '../../signing/header-reader.ts'
 import { ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Caller, Found } from '../ledger.ts'
-import type { RunWrites } from '../sealing.ts'
+import type { RunWrites } from '../write/write-path.ts'
 import type { Sealer } from './sealer.ts'
 
 export interface DiscloseDeps {

@@ -7,8 +7,8 @@ import { weigh } from '../../resources/memory-budget.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
-import type { RunWrites } from '../sealing.ts'
 import { startLinked } from './linked-start.ts'
+import type { RunWrites } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
 /** Batches below this are decided in one turn. */

@@ -11,7 +11,7 @@ import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { BranchOrigin } from '../../domain/run-life.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
-import type { RunWrites } from '../sealing.ts'
+import type { RunWrites } from './write-path.ts'
 import { refused } from './write-refusals.ts'
 
 interface LinkDeps {

@@ -46,6 +46,9 @@ interface Decided<D = Decision> {
   readonly texts: CanonicalTexts
 }
 
+/** The way of commands into their runs. */
+export type RunWrites = Pick<WritePath, 'execute' | 'executeInOrder'>
+
 export class WritePath {
   readonly #deps: WriteDeps
   readonly #appender: Appender
