@@ -33,10 +33,6 @@ export function openAuditIndex(settings: Settings, options: DerivedOptions = {})
   return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
 }
 
-function viewsPath(settings: Settings): string {
-  return derivedPath(settings, VIEWS_FILE)
-}
-
 function derivedPath({ store, data }: Settings, name: string): string {
   return store.kind === 'memory' ? ':memory:' : join(data, name)
 }

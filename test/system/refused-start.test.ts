@@ -1,19 +1,14 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
-import { countersign } from '../support/command-line.ts'
 import { foundLedger } from '../support/in-process-command.ts'
+import { canBeNobody, NOBODY } from '../support/other-user.ts'
 import { assertOneLine, serveToEnd } from '../support/refused-start.ts'
 import { startServer } from '../support/server-process.ts'
 import { smallDisk } from '../support/small-disk.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('a start that cannot be')
-const isRoot = process.getuid?.() === 0
-/** The unprivileged user of Linux: root may write everywhere, and proves nothing. */
-const NOBODY = 65_534
-/** Root may become that user, who must be able to read the program. */
-const canBeNobody = isRoot && (await countersign(['version'], { uid: NOBODY })).code === 0
 const asNobody = canBeNobody ? test : test.skip
 if (!canBeNobody) console.log('skipped: folders of another user, this one cannot act as another')
 
