@@ -9,7 +9,7 @@ import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
-import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'
+import { HASH_BYTES, leafHash, sameHash } from '../merkle/hashes.ts'
 import { type NoteVerifier, noteVerifier } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { streamsRoot } from '../merkle/stream-tree.ts'
@@ -23,6 +23,8 @@ const WAITING_MAX = 4 * 1024 * 1024
 /** Streams of one log whose tree is made: some 400 bytes each. */
 const STREAMS_MAX = 1024 * 1024
 const FIRST_CAPACITY = 256
+/** Checkpoints of one log that a later one may repeat. */
+const REPEATED_MAX = 64
 
 export interface RecordedCheckpointsOptions {
   /** Keys that the ledger has announced so far for its logs, oldest first; absent: roots are checked, signatures are not. */
@@ -104,6 +106,15 @@ export class RecordedCheckpoints {
   }
 
   #judge(log: GrowingLog, tenant: string, data: string): string | undefined {
+    // Two processes may have recorded the same checkpoint: the second one says nothing that the first did not.
+    const digest = digestText(leafHash(data))
+    if (log.checkpoints.has(digest)) return undefined
+    const wrong = this.#judgeNew(log, tenant, data)
+    if (wrong === undefined) log.remember(digest)
+    return wrong
+  }
+
+  #judgeNew(log: GrowingLog, tenant: string, data: string): string | undefined {
     const body = CheckpointSigned.schema.safeParse(parseJson(data))
     if (!body.success) return undefined
     const { origin, size, root, note } = body.data
@@ -168,6 +179,8 @@ class GrowingLog {
   /** Of the last checkpoint's key, among those that the ledger announced. */
   keyPlace = 0
   dropped = false
+  /** Digests of the last checkpoints that were found good, byte by byte. */
+  readonly checkpoints = new Set<string>()
 
   get signedSize(): number {
     return this.#tree.size
@@ -216,8 +229,15 @@ class GrowingLog {
     return this.#tree.root()
   }
 
+  remember(digest: string): void {
+    this.checkpoints.add(digest)
+    const [oldest] = this.checkpoints
+    if (this.checkpoints.size > REPEATED_MAX && oldest !== undefined) this.checkpoints.delete(oldest)
+  }
+
   drop(): void {
     this.dropped = true
+    this.checkpoints.clear()
     this.#leaves = Buffer.alloc(0)
     this.#streams = []
     this.#waiting = 0

@@ -65,11 +65,14 @@ interface Made {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
+  readonly extensions?: readonly string[]
 }
 
 interface LogOfTwoRuns {
   /** Of which the events are. */
   readonly made: Made
+  /** Of the first events alone. */
+  readonly madeAt: (size: number) => Made
   readonly recorded: RecordedCheckpoints
   /** What is wrong with a checkpoint on record that names this in its body, and that in its note. */
   readonly judge: (body?: Partial<Made>, note?: Partial<Made> | string, key?: KeyObject) => string | undefined
@@ -95,16 +98,22 @@ async function logOfTwoRuns({
   const records = await collect(at.store.readAll({ tenant: 'acme' }))
   const last = JSON.parse(records.at(-1)?.header ?? '') as Header
   for (const shape of before) recorded.take({ ...last, ...shape }, '{}', digestText(leafHash('another event')))
+  const roots: Uint8Array[] = []
   for (const { header: text, data } of records) {
     recorded.take(JSON.parse(text) as Header, data, digestText(leafHash(text)))
     tree.append(leafHash(text))
+    roots.push(tree.root())
   }
-  const made = { origin: 'ledger.example/acme', size: tree.size, root: tree.root() }
+  const madeAt = (size: number): Made => {
+    return { origin: 'ledger.example/acme', size, root: roots[size - 1] ?? new Uint8Array(0) }
+  }
+  const made = madeAt(tree.size)
   const signedNote = (of: Made, key: KeyObject): string =>
-    signNote(formatCheckpoint({ ...of, extensions: [] }), [noteSigner(of.origin, key)])
+    signNote(formatCheckpoint({ extensions: [], ...of }), [noteSigner(of.origin, key)])
   let revision = -1
   return {
     made,
+    madeAt,
     recorded,
     judge: (body = {}, note = {}, key = at.keys.checkpointKey) => {
       const { origin, size, root } = { ...made, ...body }
@@ -156,7 +165,21 @@ test('a checkpoint on record covers more than the one before it, no more than ca
   const other = { root: OTHER_ROOT }
   assert.match((await logOfTwoRuns()).judge(other, other) ?? '', /are not those that come before it/)
   assert.is(log.judge(), undefined)
-  assert.match(log.judge() ?? '', /no more than the checkpoint before it/)
+  assert.match(log.judge({}, { extensions: ['another line'] }) ?? '', /no more than the checkpoint before it/)
+})
+
+test('a checkpoint that is on record twice, byte for byte, is harmless, also behind a later one; two of one size that differ are found (A177, F310)', async () => {
+  const log = await logOfTwoRuns()
+  const early = log.madeAt(6)
+  assert.is(log.judge(early, early), undefined)
+  assert.is(log.judge(), undefined)
+  assert.is(log.judge(), undefined)
+  assert.is(log.judge(early, early), undefined)
+  const line = { extensions: ['a line of another signer'] }
+  assert.match(log.judge({}, line) ?? '', /no more than the checkpoint before it/)
+  const smaller = await logOfTwoRuns()
+  assert.is(smaller.judge(), undefined)
+  assert.match(smaller.judge(early, early) ?? '', /no more than the checkpoint before it/)
 })
 
 test('what is wrong with a log is said once, and of a log that was abandoned nothing (A177)', async () => {

@@ -11,6 +11,7 @@ import { noteSigner } from '../../merkle/note-key.ts'
 import { signNote } from '../../merkle/signed-note.ts'
 import { streamsLine, streamsRoot } from '../../merkle/stream-tree.ts'
 import { TILE_WIDTH } from '../../merkle/tile-path.ts'
+import type { Expectation } from '../../signing/check.ts'
 import { dataDigest, digestText } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
@@ -31,6 +32,8 @@ const READ_SINGLY = 64
 /** A tree on its way to be signed: grown again from the last checkpoint, from what the store holds now. */
 interface Reread {
   readonly row: LogRow
+  /** Where its checkpoint goes: taken together with the row, so that whatever another process appends from then on refuses it. */
+  readonly at: Expectation | undefined
   readonly tree: CompactTree
   /** The root that the projection has. */
   readonly root: Uint8Array
@@ -143,7 +146,8 @@ export class CheckpointSigner {
       if (continues) {
         if (this.#heads.size(tenant) > size) this.#heads.drop(tenant)
         const heads = this.#heads.grow(tenant)
-        return { row, tree, root: projected.rootAt(size), heads, next: Math.min(signedSize, heads.size) }
+        const at = this.#projection.expectation(ledgerStream(tenant))
+        return { row, at, tree, root: projected.rootAt(size), heads, next: Math.min(signedSize, heads.size) }
       }
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
@@ -225,11 +229,9 @@ export class CheckpointSigner {
     return false
   }
 
-  async #sign({ row: { tenant, size }, root }: Reread): Promise<SignedCheckpoint | undefined> {
-    const stream = ledgerStream(tenant)
-    const at = this.#projection.expectation(stream)
+  async #sign({ row: { tenant, size }, at, root }: Reread): Promise<SignedCheckpoint | undefined> {
     if (at === undefined) {
-      this.#alarm(tenant, `${stream} was not written by this ledger: no checkpoint can be put on record`)
+      this.#alarm(tenant, `${ledgerStream(tenant)} was not written by this ledger: no checkpoint can be put on record`)
       return undefined
     }
     const signer = noteSigner(this.#projection.logName(tenant), this.#deps.logKeys.signer)

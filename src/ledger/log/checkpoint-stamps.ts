@@ -33,9 +33,12 @@ interface Received {
   readonly data: object
 }
 
+type StampDeps = Pick<LogDeps, 'append' | 'effects' | 'log'>
+type StampedLogs = Pick<LogProjection, 'tree' | 'expectation' | 'forget'>
+
 export class CheckpointStamps implements Disposable {
-  readonly #deps: LogDeps
-  readonly #projection: LogProjection
+  readonly #deps: StampDeps
+  readonly #projection: StampedLogs
   readonly #settings: StampSettings
   readonly #stop = new AbortController()
   readonly #waiting = new Set<string>()
@@ -46,7 +49,7 @@ export class CheckpointStamps implements Disposable {
   #lastFailure: StampingState['lastFailure']
   #going: Promise<void> | undefined
 
-  constructor(deps: LogDeps, projection: LogProjection, settings: StampSettings) {
+  constructor(deps: StampDeps, projection: StampedLogs, settings: StampSettings) {
     this.#deps = deps
     this.#projection = projection
     this.#settings = settings
@@ -69,8 +72,10 @@ export class CheckpointStamps implements Disposable {
     let any = false
     for (const [tenant, { size, root, data }] of this.#received) {
       if (signal?.aborted === true) break
-      const tree = this.#projection.tree(tenant)
+      // Another thread may write the file meanwhile: the place is read first, so that the tree is never older than it.
+      this.#projection.forget()
       const at = this.#projection.expectation(ledgerStream(tenant))
+      const tree = this.#projection.tree(tenant)
       const isOfThisLog = size <= tree.signedSize && digestText(tree.rootAt(size)) === root
       // Another process was first, or the log is not what it was: nothing to put there.
       if (at === undefined || tree.stopped !== undefined || size <= (tree.stamp?.size ?? 0) || !isOfThisLog) {
