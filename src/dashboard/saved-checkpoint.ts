@@ -69,6 +69,7 @@ export function holdAgainst(logs: Logs, tenant: string, pasted: string): Checkpo
 
 function heldAgainst(logs: Logs, tenant: string, checkpoint: Checkpoint): CheckpointVerdict {
   const events = plural(checkpoint.size, 'event')
+  if (checkpoint.size === 0) return unknown('It covers no event, so that every log continues it: paste a later one.')
   const found = logs.consistency(tenant, checkpoint.size)
   if (!found.ok) {
     return found.code === 'beyond-checkpoint' || found.code === 'no-checkpoint'

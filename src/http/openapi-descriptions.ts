@@ -48,7 +48,7 @@ export const PARAMETERS: Texts = {
   until: 'Only runs started before this time; RFC 3339.',
   wait: 'Id of the wait, a UUID, as its start was answered.',
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
-  'consistency.from': 'Size of the smaller tree, in events.',
+  'consistency.from': 'Size of the smaller tree, in events, 1 or more: RFC 6962 defines no proof from 0.',
   'consistency.to': 'Size of the larger tree, in events.',
   'answers.format':
     '`jsonl` (the default) or `csv`: rows under a signed trailer. `bundle`: a tar with the rows and the events that they follow from, so that whoever verifies it makes each row again; it takes no `order`.',

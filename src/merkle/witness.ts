@@ -51,6 +51,9 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
   if (parsed === undefined || text === undefined || checkpoint === undefined)
     return refused(400, 'not an add-checkpoint request')
 
+  if (parsed.oldSize === 0 && parsed.proof.length > 0)
+    return refused(400, 'there is no consistency proof from size 0 (RFC 6962): send "old 0" without one')
+
   const { origin, size } = checkpoint
   const chains = known.logs.get(origin)
   if (chains === undefined) return refused(404, 'this log is not witnessed here')

@@ -189,9 +189,24 @@ test('a question that contradicts itself is 400', async () => {
     'consistency',
     'consistency?from=3&to=2',
     'consistency?from=1&from=2',
+    'consistency?from=0',
   ]) {
     assert.is((await edge.get(`/v1/log/proof/${query}`)).status, 400, query)
   }
+})
+
+test('a proof of consistency from size 0 is 400 with why, before and after the first checkpoint (LOG-9)', async () => {
+  await using edge = await logEdge()
+  await edge.at.fill(edge.tenant, 'one', 3)
+  for (const query of ['from=0', 'from=0&to=0', 'from=0&to=3', 'from=0&to=1000']) {
+    const answer = await edge.get(`/v1/log/proof/consistency?${query}`)
+    assert.is(answer.status, 400, query)
+    const { code, detail } = await bodyOf(answer)
+    assert.is(code, 'invalid-query')
+    assert.match(detail, /no consistency proof from size 0: RFC 6962 defines none/)
+    await edge.at.logs.publish()
+  }
+  assert.is((await edge.get('/v1/log/proof/consistency?from=1')).status, 200)
 })
 
 test('an event of another tenant looks like one that does not exist, and its log stays its own (A11)', async () => {

@@ -83,11 +83,19 @@ test('wrong origin, wrong key, falling sizes and a proof that does not lead ther
   assert.is(post({ from: 7, size: 6 }, cosigned(7)).status, 400)
   assert.is(post({ from: 7, size: 20, proof: [] }, cosigned(7)).status, 422)
   assert.is(post({ from: 7, size: 20, proof: proveConsistency(6, 20, log.read) }, cosigned(7)).status, 422)
-  assert.is(post({ from: 0, size: 20, proof: [log.rootAt(3)] }).status, 422)
   const knowledge = { logs: new Map([[ORIGIN, [[signer.verifier]]]]), witnessed: new Map() }
   for (const body of ['', 'old 0\n\n', 'old 0\n\nx\n', `old 00\n\n${noteOf({ from: 0, size: 7 })}`]) {
     assert.is(judgeAddCheckpoint(body, knowledge).status, 400)
   }
+})
+
+test('a proof from size 0 is answered with 400 and why, whatever the witness knows; size 0 without one is a first checkpoint (LOG-9)', () => {
+  for (const knowledge of [undefined, cosigned(7)]) {
+    const asked = post({ from: 0, size: 20, proof: [log.rootAt(3)] }, knowledge)
+    assert.is(asked.status, 400)
+    assert.match('body' in asked ? asked.body : '', /no consistency proof from size 0 \(RFC 6962\)/)
+  }
+  assert.is(post({ from: 0, size: 20 }).status, 200)
 })
 
 const evidenceOf = (verdict: WitnessVerdict) => ('evidence' in verdict ? verdict.evidence : undefined)

@@ -179,8 +179,12 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
     'log.db and the store do not agree about this leaf: run "countersign verify"; where the store is VERIFIED, stop the ledger and run "countersign rebuild"',
   'no-timestamp':
     'no checkpoint was time-stamped: serve --timestamp-url names who does it, and it comes behind the checkpoint',
+  'from-nothing':
+    'there is no consistency proof from size 0: RFC 6962 defines none, since every tree continues the empty one; ask from 1 or more',
   'not-a-range': 'these numbers fall: an index lies below its size, and a tree begins with a smaller one',
 }
+/** What was asked makes no sense of any log. */
+const UNANSWERABLE: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['from-nothing', 'not-a-range'])
 /** Waiting helps with these. */
 const LATER: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['no-checkpoint', 'not-published', 'no-timestamp'])
 
@@ -190,7 +194,7 @@ function problemOfLog(
 ): Problem {
   const evidence = { reason: code, treeSize: size }
   if (code === 'leaf-damaged') return problem('stream-damaged', DETAILS[code], { evidence })
-  if (code === 'not-a-range') return problem('invalid-query', DETAILS[code], { evidence })
+  if (UNANSWERABLE.has(code)) return problem('invalid-query', DETAILS[code], { evidence })
   return problem('not-found', DETAILS[code], {
     evidence,
     ...(LATER.has(code) && { retryAfterMs: Math.max(logs.maxDelayMs, 1) }),

@@ -168,6 +168,7 @@ class LogReads implements OwnReads {
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof> {
     const tree = this.#projection.tree(tenant)
     const published = tree.signedSize
+    if (from === 0) return refused('from-nothing', published)
     if (published === 0) return refused('no-checkpoint', published)
     const end = to ?? published
     if (from > published || end > published) return refused('beyond-checkpoint', published)

@@ -17,6 +17,8 @@ export type LogRefusalCode =
   | 'leaf-damaged'
   /** Sizes that fall, or an index that is not below the size. */
   | 'not-a-range'
+  /** A proof of consistency from the empty tree: RFC 6962 defines none. */
+  | 'from-nothing'
   /** No checkpoint that this one continues was time-stamped. */
   | 'no-timestamp'
 
