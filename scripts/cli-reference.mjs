@@ -20,7 +20,7 @@ const INTRODUCTION = `# Command line
 
 Made by \`scripts/cli-reference.mjs\` from the commands themselves. \`countersign help COMMAND\`, or \`--help\` behind any command, prints the same on a terminal.
 
-- **Exit codes**: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network. Each end that is not 0 prints one line on standard error that says what to do.
+- **Exit codes**: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network; that of \`verify\` and of the other commands that find something is the same where nobody reads the output (\`countersign verify | head -1\`). Each end that is not 0 prints one line on standard error that says what to do.
 - **JSON**: every command that answers takes \`--json\`; tables and objects are JSON anyway where the output is no terminal. The exceptions: the log of \`serve\` and the verdicts of \`validate\` are JSON always,
   an \`export\` is in its own format, \`tour\` and \`completions\` are for people and shells.
 - **Flags** are taken once, in any order; \`--flag=value\` where a value begins with a dash. What is not known is refused, never passed over. Settings come from flags, then \`COUNTERSIGN_*\` variables, then

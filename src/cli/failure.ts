@@ -40,6 +40,9 @@ const OF_SYSTEM: Readonly<Record<string, string>> = {
 /** Of these commands, exit code 1 says "tampered", or that two states differ: a breakdown of their own must not. */
 export const PROVES: readonly string[] = ['verify', 'replay', 'proof', 'checkpoint', 'copy', 'projections']
 
+/** Of these, the exit code says what they found: where nobody reads their output, they go on to their end. */
+export const FINDS: readonly string[] = [...PROVES, 'integrity', 'store']
+
 interface Failure {
   readonly message: string
   readonly exitCode: ExitCode
