@@ -36,6 +36,8 @@ export type VerifyFaultCode =
   | 'row-type'
   | 'not-utf8'
   | 'schema-altered'
+  /** What protects the events of a store on PostgreSQL is not as this build makes it: all that is there may be whole, and an end may be gone. */
+  | 'protection-altered'
   | 'structure'
   /** The store's log holds whole frames that cannot be read any more. */
   | 'wal-damaged'
@@ -94,6 +96,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'wal-damaged': 'INCOMPLETE',
   empty: 'INCOMPLETE',
   'server-forgets': 'INCOMPLETE',
+  'protection-altered': 'INCOMPLETE',
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',

@@ -95,6 +95,37 @@ test('whatever a superuser changes behind the triggers is TAMPERED and named; a 
   await superuser.end()
 })
 
+test('a store on PostgreSQL whose protection was altered is never VERIFIED, though every event is whole: verify and status name it, a start refuses it (STR-31, A320)', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const keys = ['--keys', folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', ...keys])).code, 0)
+  await fill(folder.file('data'), url, folder.file('keys.json'))
+  const { config, schema } = readConnectionUrl(url)
+  const superuser = new pg.Client(config)
+  await superuser.connect()
+  await superuser.query(
+    `CREATE OR REPLACE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON ${schema}.events
+      FOR EACH ROW WHEN (false) EXECUTE FUNCTION ${schema}.refuse_change()`,
+  )
+  await superuser.end()
+  const named = new RegExp(`the trigger events_append_only of ${schema}.events is not as this build makes it`)
+  const verified = await countersign(['verify', url, ...keys])
+  assert.is(verified.code, 3, verified.stdout + verified.stderr)
+  assert.match(verified.stdout, /^INCOMPLETE {2}protection-altered {2}/m)
+  assert.match(verified.stdout, named)
+  assert.not.match(verified.stdout, /TAMPERED|VERIFIED/)
+  const status = await countersign(['store', 'status', '--store', url])
+  assert.is(status.code, 1)
+  assert.match(status.stdout, named)
+  const settings = readSettings({ data: folder.file('data'), store: url, keys: folder.file('keys.json') }, {})
+  const refused = await openLedger(settings, silentLog).then(
+    () => 'started',
+    (error: unknown) => String(error),
+  )
+  assert.match(refused, named)
+})
+
 test.run()
 
 async function fill(data: string, url: string, keys: string): Promise<void> {

@@ -7,7 +7,7 @@ import { readHalfOf } from '../read-only-store.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { PostgresStore } from './postgres-store.ts'
 import { rowsOutside, scanAll } from './reads.ts'
-import { checkSchema, checkVersion, schemaFaults } from './schema-check.ts'
+import { checkSchema, checkVersion, type SchemaFault, schemaFaults } from './schema-check.ts'
 import { checkServer, closeSessions, openSessions } from './sessions.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
@@ -34,7 +34,7 @@ export async function openPostgresReader({ url, timings }: ReaderOptions): Promi
 export type ScannedRow = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
 
 export interface PostgresFault {
-  readonly fault: { readonly code: 'schema-altered' | 'position-order'; readonly message: string }
+  readonly fault: SchemaFault | { readonly code: 'position-order'; readonly message: string }
 }
 
 export type PostgresScanPage = readonly (ScannedRow | PostgresFault)[]
@@ -51,7 +51,7 @@ export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGener
     const outside = await rowsOutside(sessions)
     const message = `${outside.rows} stand at positions that were never given out, the first at ${outside.first}`
     if (outside.rows > 0) yield [{ fault: { code: 'position-order', message } }]
-    yield (await schemaFaults(sessions)).map((message) => ({ fault: { code: 'schema-altered' as const, message } }))
+    yield (await schemaFaults(sessions)).map((fault) => ({ fault }))
   } finally {
     await closeSessions(sessions)
   }

@@ -3,8 +3,9 @@ import { randomInt } from 'node:crypto'
 import type pg from 'pg'
 import { StoreOpenError } from '../event-store.ts'
 import { type ConnectionTarget, readConnectionUrl } from './connection-url.ts'
+import { type AlteredObject, alteredObjects } from './definitions.ts'
 import { reasonOf, refusalWithAdvice, sqlState } from './errors.ts'
-import { grants, migrations, SCHEMA_VERSION, TRIGGERS } from './schema.ts'
+import { grants, migrations, SCHEMA_VERSION } from './schema.ts'
 import { checkServer, closeSessions, newClient, openSessions, type Row, read, type Sessions } from './sessions.ts'
 import { DEFAULT_TIMINGS } from './timings.ts'
 
@@ -34,7 +35,7 @@ export interface SchemaStatus {
 export async function checkSchema(sessions: Sessions): Promise<void> {
   await checkVersion(sessions)
   const [fault] = await schemaFaults(sessions)
-  if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${sessions.target.shown}: ${fault}`)
+  if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${sessions.target.shown}: ${fault.message}`)
 }
 
 /** Whether it is there, and as this build knows it: in another one, events may lie elsewhere. Throws `StoreOpenError`. */
@@ -57,31 +58,27 @@ export async function checkVersion(sessions: Sessions): Promise<void> {
   }
 }
 
-/** What of the schema is not as it was made: dropped or disabled triggers, constraints that are gone. */
-export async function schemaFaults(sessions: Sessions): Promise<readonly string[]> {
-  const { schema } = sessions.target
-  const rows = await read(
-    sessions,
-    `SELECT tgname AS name, tgenabled AS enabled FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal`,
-    [`${schema}.events`],
-  )
-  const enabled = new Map(rows.map((row) => [String(row.name), String(row.enabled)]))
-  const triggers = TRIGGERS.filter((name) => !['O', 'A'].includes(enabled.get(name) ?? ''))
-  const [unique] = await read(
-    sessions,
-    `SELECT count(*) AS found FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-      WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid
-        AND c.relname IN ('events_pkey', 'events_stream_revision', 'events_stream_request')`,
-    [`${schema}.events`],
-  )
-  return [
-    ...triggers.map(
-      (name) =>
-        `the trigger ${name} of ${schema}.events is gone or disabled: history could be altered. Restore it, then verify`,
-    ),
-    ...(Number(unique?.found) === 3 ? [] : [`a unique index of ${schema}.events is gone: restore it, then verify`]),
-  ]
+export interface SchemaFault {
+  /** `schema-altered`: no trigger refuses a change any more. */
+  readonly code: 'schema-altered' | 'protection-altered'
+  readonly message: string
 }
+
+/** What of the schema is not as this build makes it: gone, disabled, or of another definition (STR-31). */
+export async function schemaFaults(sessions: Sessions): Promise<readonly SchemaFault[]> {
+  const { schema } = sessions.target
+  return (await alteredObjects(sessions)).map((altered) => schemaFault(schema, altered))
+}
+
+function schemaFault(schema: string, { kind, name, how }: AlteredObject): SchemaFault {
+  const named = kind === 'function' ? `the function ${schema}.${name}` : `the ${kind} ${name} of ${schema}.events`
+  const code = kind === 'trigger' && how !== 'different' ? 'schema-altered' : 'protection-altered'
+  return { code, message: `${named} ${STATES[how]}: history could be altered. ${RESTORE}` }
+}
+
+const STATES = { gone: 'is gone', disabled: 'is disabled', different: 'is not as this build makes it' } as const
+const RESTORE =
+  'Restore it as "countersign store init" makes it in a new schema ("pg_dump --schema-only" shows that), find out who changed it, then run "countersign verify"'
 
 async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
   const { schema, secrecy } = sessions.target
@@ -90,7 +87,8 @@ async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
   if (await isMigrating(sessions)) return { ...known, events: undefined, faults: [] }
   if (version === 0) return { ...known, events: 0, faults: [] }
   const [row] = await read(sessions, `SELECT count(*) AS events FROM ${schema}.events`)
-  return { ...known, events: Number(row?.events), faults: await schemaFaults(sessions) }
+  const faults = (await schemaFaults(sessions)).map(({ message }) => message)
+  return { ...known, events: Number(row?.events), faults }
 }
 
 async function isMigrating(sessions: Sessions): Promise<boolean> {

@@ -1,5 +1,6 @@
 /**
- * @module Tables, functions and triggers of the store, as numbered migrations.
+ * @module Tables, functions and triggers of the store, as numbered migrations. Each statement is spelt as PostgreSQL describes what it made
+ * (`definitions.ts` compares both).
  *
  * A position is `group * GROUP_SIZE + place`: each write transaction draws one group, so that the records of an append stand together, and
  * gaps mean nothing. Groups are drawn before they are committed, so a reader must not pass one that is still under way. Every writer
@@ -15,9 +16,6 @@ export const SCHEMA_VERSION = 3
 export const GROUP_SIZE = 65_536
 /** Keys of two-part advisory locks are 32-bit; groups are compared modulo this. */
 const LOCK_KEYS = 2 ** 31
-
-/** Objects that must be there and unaltered; `verify` and every start compare their definitions. */
-export const TRIGGERS = ['events_append_only', 'events_no_truncate'] as const
 
 export interface Migration {
   readonly version: number
@@ -59,14 +57,14 @@ CREATE UNIQUE INDEX events_stream_request ON ${s}.events (stream, request) WHERE
 CREATE INDEX events_tenant_position ON ${s}.events (tenant, position);`
 }
 
-/** Also for the owner of the tables: whoever would alter history has to drop a trigger first, which every start and \`verify\` notice. */
+/** Also for the owner of the tables: whoever would alter history has to alter one of these first, which every start and \`verify\` notice. */
 function immutability(s: string): string {
   return `
 CREATE FUNCTION ${s}.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
   RAISE EXCEPTION 'append-only: no %', lower(TG_OP) USING ERRCODE = 'restrict_violation';
 END $body$;
-CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE ON ${s}.events FOR EACH ROW EXECUTE FUNCTION ${s}.refuse_change();
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON ${s}.events FOR EACH ROW EXECUTE FUNCTION ${s}.refuse_change();
 CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON ${s}.events FOR EACH STATEMENT EXECUTE FUNCTION ${s}.refuse_change();`
 }
 
