@@ -162,6 +162,30 @@ test('a comparable rule tells another value from the same one, and its digest is
   assert.match(await stored(t), /\[redacted: email #[0-9a-f]{32}\]/)
 })
 
+test('a model or a provider that holds what a rule finds is refused wherever it is told, and is in no event (RUN-99, A335)', async () => {
+  await using t = await under()
+  bodyOf(await start(t))
+  const call = { tool: 't', args: {}, key: 'k' }
+  for (const named of [{ model: EMAIL }, { provider: EMAIL }, { agent: EMAIL }]) {
+    const claimed = await t.run('r', { kind: 'claim', body: { ...call, reserve: { tokens: 1, ...named } } })
+    assert.is(codeOf(claimed), 'redacted-name')
+  }
+  const { callId } = bodyOf(await t.run('r', { kind: 'claim', body: call }))
+  const { reservationId } = bodyOf(await t.run('r', { kind: 'reserve', body: { agent: 'ann', tokens: 1 } }))
+  for (const named of [{ model: EMAIL }, { provider: EMAIL }]) {
+    const usage = { tokens: 1, ...named }
+    const answers = [
+      await t.run('r', { kind: 'settle', callId: String(callId), body: { fence: 1, result: null, usage } }),
+      await t.run('r', { kind: 'usage', body: { agent: 'ann', usage } }),
+      await t.run('r', { kind: 'settle-reservation', reservationId: String(reservationId), body: { usage } }),
+    ]
+    assert.equal(answers.map(codeOf), ['redacted-name', 'redacted-name', 'redacted-name'])
+  }
+  const usage = { tokens: 1, provider: 'p', model: 'm-1' }
+  bodyOf(await t.run('r', { kind: 'settle', callId: String(callId), body: { fence: 1, result: null, usage } }))
+  assert.not.match(await stored(t), 'liddell')
+})
+
 test('names, signed handoffs and texts beyond what can be looked through are refused, and nothing of them is recorded (RUN-99)', async () => {
   await using t = await under()
   bodyOf(await start(t))

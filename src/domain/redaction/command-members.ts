@@ -13,7 +13,7 @@ export interface ValueMember {
 
 export interface Members {
   readonly values: readonly ValueMember[]
-  /** Members whose texts, however deep, are names. */
+  /** Members whose texts, however deep, are names; a path goes down to one. */
   readonly names: readonly string[]
 }
 
@@ -41,6 +41,8 @@ const failure = (name: string): ValueMember[] => [
 const SUPERSEDES = [text('supersedes/*/reason', REASON_MAX), text('supersedes/*/path', REASON_MAX)]
 const PLACE = ['scope', 'group', 'agent']
 const NONE: Members = { values: [], names: PLACE }
+/** Numbers beside these are no texts. */
+const modelOf = (member: string): string[] => [`${member}/agent`, `${member}/provider`, `${member}/model`]
 
 export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   start: { values: [any('input')], names: ['id', 'name', 'tags'] },
@@ -55,7 +57,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   },
   rollback: { values: [text('reason', REASON_MAX)], names: PLACE },
   manifest: { values: [], names: [...PLACE, 'reads', 'writes', 'task', 'schema', 'policy'] },
-  claim: { values: [any('args')], names: [...PLACE, 'tool', 'key', 'compensate', 'approve'] },
+  claim: { values: [any('args')], names: [...PLACE, 'tool', 'key', 'compensate', 'approve', ...modelOf('reserve')] },
   settle: {
     values: [
       any('result'),
@@ -63,7 +65,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
       text('unknown/reason', SHORT_REASON_MAX, 'reason'),
       text('unrecorded/reason', SHORT_REASON_MAX),
     ],
-    names: [],
+    names: modelOf('usage'),
   },
   renew: NONE,
   resolve: { values: [any('result'), any('evidence')], names: [] },
@@ -74,9 +76,9 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   signal: { values: [any('payload')], names: [] },
   compensate: { values: [text('reason', REASON_MAX)], names: PLACE },
   reserve: { values: [], names: [...PLACE, 'provider', 'model'] },
-  'settle-reservation': NONE,
+  'settle-reservation': { values: [], names: modelOf('usage') },
   release: { values: [text('reason', SHORT_REASON_MAX)], names: [] },
-  usage: NONE,
+  usage: { values: [], names: [...PLACE, ...modelOf('usage')] },
   fork: { values: [], names: [...PLACE, 'branches'] },
   branch: {
     values: [

@@ -139,10 +139,14 @@ function* redactLeaf(
 function* namesIn(command: RunCommand, body: JsonObject, { names }: Members): Generator<[string, Json]> {
   if (command.kind === 'signal') yield ['/name', command.name]
   for (const name of names) {
-    const value = body[name]
+    const value = name.split('/').reduce<Json | undefined>(memberOf, body)
     // Digests that a runtime made: what they are of is a value, and left out as such.
     if (value !== undefined && !(typeof value === 'string' && value.startsWith('sha256:'))) yield [`/${name}`, value]
   }
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(value ?? null) ? (value as JsonObject)[name] : undefined
 }
 
 function* nameFault(names: Iterable<[string, Json]>, redaction: Redaction): Paced<Refusal | undefined> {
