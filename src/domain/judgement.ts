@@ -91,6 +91,9 @@ function openFindings(state: RunState, { after, supersedes = [] }: NextHandoff):
       ),
     ]
   }
+  if (judgement.findings.length === 0) {
+    return [refusing(`the judge rejected step ${step} and named no place: have it judged again, or roll back`)]
+  }
   const covered = supersedes.map(({ path }) => parsePointer(path)).filter((each) => each !== undefined) as Supersessions
   return judgement.findings
     .filter(({ path }) => !isSettled(state.context, after, { path, covered }))

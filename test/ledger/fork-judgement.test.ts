@@ -32,6 +32,27 @@ async function forked(join: StartFork['join'], policy: JsonObject = { judge: 're
 const found = (body: JsonObject) =>
   (body.findings as readonly JsonObject[]).map(({ rule, severity, path }) => [rule, severity, path])
 
+test('a judge that rejects a handoff and names no place is heeded: nothing builds on it until it is judged again (JUD-33, A336)', async () => {
+  await using opened = await testLedger()
+  const run = drive(opened, 'r')
+  await run.start({ policy: { judge: 'reject' } })
+  ok(await run.hand('ann', FROZEN))
+  const judge = async (said: Partial<RecordJudgement>) =>
+    ok(await run.do({ kind: 'judgement', body: { step: 1, verdict: 'accept', judge: 'Ada', ...said } }))
+  for (const said of [{}, { findings: [] }]) {
+    await judge({ verdict: 'reject', ...said })
+    const refusal = refusedWith(await run.hand('ann', { ...FROZEN, plan: 'discharge' }), 'contradiction')
+    assert.equal(found(refusal.evidence ?? {}), [['judged', 'error', '']])
+    assert.match(String(listed(refusal, 'findings')[0]?.message), 'judged again')
+    refusedWith(
+      await run.do({ kind: 'fork', body: { join: 'union', branches: [{ name: 'a' }] } as never }),
+      'contradiction',
+    )
+  }
+  await judge({})
+  ok(await run.hand('ann', { ...FROZEN, plan: 'discharge' }))
+})
+
 for (const join of JOINS) {
   test(`what a judge comes to object to while a fork is open stops its join (${join}): on record, with the finding (JUD-33, F121)`, async () => {
     await using at = await forked(join)
