@@ -66,7 +66,7 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
       const checked = read.ok ? checkCommand(ask, spec, read.value) : read
       const ready = checked instanceof Promise ? await checked : checked
       if (!ready.ok) return problemResponse(ready.problem, ask.path)
-      return commandResponse(await execute(ask, ready.value), spec, ask.path)
+      return commandResponse(await execute(ask, ready.value), spec, ask)
     },
   }
 }
@@ -129,12 +129,16 @@ export function outcomeStatus(outcome: Success, spec: CommandSpec): number {
   return outcome.created && spec.location !== undefined ? 201 : 200
 }
 
-function commandResponse(outcome: Outcome, spec: CommandSpec, path: string): Response {
+function commandResponse(
+  outcome: Outcome,
+  spec: CommandSpec,
+  { caller, path }: Pick<Ask, 'caller' | 'path'>,
+): Response {
   const replayed = outcome.replayed ? { 'idempotency-replayed': 'true' } : undefined
   if (!outcome.ok) {
     const { refusal, revision } = outcome
     const headers = { ...(revision !== undefined && { etag: etag(revision) }), ...replayed }
-    return problemResponse(problemOf(refusal, runPathOf(path)), path, headers)
+    return problemResponse(problemOf(refusal, { caller, runPath: runPathOf(path) }), path, headers)
   }
   const status = outcomeStatus(outcome, spec)
   const location = status === 201 && spec.location?.(outcome, `/v1/runs/${outcome.runId}`)

@@ -1,6 +1,7 @@
 /** @module Refusals as RFC 9457 problems. What the body of each says, and when to ask again. */
-import type { JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Principal } from '../signing/tokens.ts'
 import { type ProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
@@ -47,11 +48,38 @@ export function problemBody(refused: Problem, instance: string): JsonObject {
   }
 }
 
-/** A refusal of the ledger as this edge tells it: a conflict says where to read what came between. */
-export function problemOf(refused: Refusal, runPath: string | undefined): Problem {
+/** A refusal of the ledger as this edge tells it to a caller: a conflict says where to read what came between. */
+export function problemOf(
+  said: Refusal,
+  { caller, runPath }: { readonly caller: Pick<Principal, 'withoutBodies'>; readonly runPath: string | undefined },
+): Problem {
+  const refused = caller.withoutBodies === true ? withoutBodies(said) : said
   const { evidence } = refused
   if (refused.code !== 'revision-conflict' || runPath === undefined) return refused
   const expected = evidence?.expected
   const from = typeof expected === 'number' ? expected + 1 : 0
   return { ...refused, evidence: { ...evidence, conflicting: `${runPath}/events?from=${from}` } }
+}
+
+/** For a token that reads no bodies: where a value that was established is at odds, and which context counts, but neither of them. */
+function withoutBodies(refused: Refusal): Refusal {
+  const { evidence } = refused
+  if (evidence === undefined) return refused
+  const { restored, findings, conflicts, ...rest } = evidence
+  const told = {
+    ...rest,
+    ...(findings !== undefined && { findings: each(findings, ['rule', 'severity', 'path']) }),
+    ...(conflicts !== undefined && { conflicts: each(conflicts, ['path']) }),
+    ...(restored !== undefined && { restored: only(restored, ['step', 'revision', 'digest', 'contextDigest']) }),
+  }
+  return { ...refused, evidence: told }
+}
+
+function each(list: Json, names: readonly string[]): Json {
+  return Array.isArray(list) ? list.map((member) => only(member, names)) : []
+}
+
+function only(value: Json, names: readonly string[]): Json {
+  if (!isJsonObject(value)) return {}
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)))
 }

@@ -35,6 +35,8 @@ export interface Principal {
   /** What the bearer may decide (RFC 9068, section 2.2.3.1). */
   readonly roles?: readonly string[]
   readonly scopes: ReadonlySet<string>
+  /** It reads no bodies, in the answers to what it writes either. */
+  readonly withoutBodies?: true
   /** The one run the token is bound to. */
   readonly run?: string
   /** The one agent the token is bound to. */

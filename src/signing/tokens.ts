@@ -207,8 +207,13 @@ function judge(payload: JWTPayload, options: Verification): TokenResult {
   return lifetime > longest ? refused('token-lifetime') : { ok: true, claims: withImplied(claims, options) }
 }
 
+/** Either opens the bodies of a run. */
+const READ_BODIES = ['payloads:read', 'audit:read']
+
 function withImplied(claims: Principal, { payloadScope = 'implied' }: TokenVerifierOptions): Principal {
-  if (payloadScope === 'required' || !claims.scopes.has('runs:read')) return claims
+  if (payloadScope === 'required')
+    return READ_BODIES.some((scope) => claims.scopes.has(scope)) ? claims : { ...claims, withoutBodies: true }
+  if (!claims.scopes.has('runs:read')) return claims
   return { ...claims, scopes: new Set([...claims.scopes, 'payloads:read']) }
 }
 

@@ -197,4 +197,25 @@ test('a read that can no longer be remembered is refused with 503, and a stream 
 
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
+test('where bodies need a scope of their own, a token that only writes gets none of the context by handing over what contradicts it (HTTP-13, A337)', async () => {
+  await using edge = await seeded({ payloadScope: 'required' })
+  const body = { agent: 'ann', payload: { facts: {} } }
+  const writer = await bearer(edge, { subject: 'bot', scopes: ['runs:write', 'runs:read'] })
+  const answers = [
+    await edge.post('/v1/runs/order/envelopes', body, writer),
+    await edge.post('/v1/batch', { items: [{ run: 'order', op: 'envelope', body }] }, writer),
+  ]
+  for (const answer of answers) {
+    const text = await answer.text()
+    assert.match(text, 'contradiction')
+    assert.match(text, '"path":"/facts')
+    assert.match(text, '"contextDigest":"sha256:')
+    assert.not.match(text, 'p-7')
+  }
+  const reader = await bearer(edge, { subject: 'ann', scopes: ['runs:write', 'payloads:read'] })
+  const whole = await bodyOf(await edge.post('/v1/runs/order/envelopes', body, reader))
+  assert.equal(whole.restored.context, { facts: { secret: 'p-7' } })
+  assert.match(JSON.stringify(whole.findings), 'p-7')
+})
+
 test.run()

@@ -98,7 +98,7 @@ async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Re
   )
   let next = 0
   const answers = judged.map((each) =>
-    'item' in each ? outcomeAnswer(each, outcomes[next++]) : problemAnswer(each.problem, each.path),
+    'item' in each ? outcomeAnswer(each, outcomes[next++], caller) : problemAnswer(each.problem, each.path),
   )
   const replayed = outcomes.length > 0 && outcomes.every((outcome) => outcome.replayed)
   return json(200, { items: answers }, replayed ? { 'idempotency-replayed': 'true' } : {})
@@ -175,10 +175,14 @@ function badItem(pointer: string, message: string): Problem {
   return problem('invalid-body', 'the item does not fit its schema', { evidence: { errors: [{ pointer, message }] } })
 }
 
-function outcomeAnswer({ op, path }: Extract<Judged, { item: BatchItem }>, outcome: Outcome | undefined): JsonObject {
+function outcomeAnswer(
+  { op, path }: Extract<Judged, { item: BatchItem }>,
+  outcome: Outcome | undefined,
+  caller: Principal,
+): JsonObject {
   if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was sent')
   if (outcome.ok) return { status: outcomeStatus(outcome, op.spec), body: outcome.body }
-  return problemAnswer(problemOf(outcome.refusal, runPathOf(path)), path)
+  return problemAnswer(problemOf(outcome.refusal, { caller, runPath: runPathOf(path) }), path)
 }
 
 function problemAnswer(refused: Problem, instance: string): JsonObject {
