@@ -5,10 +5,11 @@ import type { Phase } from '../schemas/values.ts'
 /** `expired` is what is on record: one that is past its end is still pending or granted until an event says so. */
 export type ApprovalStatus = 'pending' | 'granted' | 'denied' | 'expired' | 'used'
 
-/** Whom a token names: who acts, and for whom. */
+/** Whom a token names: who acts, for whom, and through whom that came to it. */
 export interface Person {
   readonly actor: string
   readonly principal?: string
+  readonly via?: readonly string[]
 }
 
 export interface ApprovalState {
@@ -18,6 +19,8 @@ export interface ApprovalState {
   readonly phase: Phase
   readonly argsDigest: string
   readonly generation: number
+  /** The compensation that is approved with the call. */
+  readonly undoneBy?: string
   readonly agent?: string
   readonly scope?: string
   /** Where the arguments stand. */

@@ -32,10 +32,11 @@ export const APPROVAL_FOLDS = {
 } satisfies Partial<FoldTable<RunState>>
 
 function foldRequest(state: RunState, data: EventBody<'ApprovalRequested'>, header: Header): void {
-  const { approvalId, key, tool, phase, argsDigest, generation, agent, scope } = data
+  const { approvalId, key, tool, phase, argsDigest, generation, undoneBy, agent, scope } = data
   const { needs, expiresAt, selfApproval, onDenied } = data
   state.approvals[slot(approvalId)] = {
     ...{ approvalId, key, tool, phase, argsDigest, generation, needs, expiresAt, selfApproval, onDenied },
+    ...(undoneBy === undefined ? {} : { undoneBy }),
     ...(agent === undefined ? {} : { agent }),
     ...(scope === undefined ? {} : { scope }),
     revision: header.revision,
@@ -68,6 +69,10 @@ export function useApproval(state: RunState, { approvalId = '', callId }: EventB
   approval.callId = callId
 }
 
-function personOf({ actor, principal }: Header): Person {
-  return { actor, ...(principal === undefined ? {} : { principal }) }
+function personOf({ actor, principal, via }: Header): Person {
+  return {
+    actor,
+    ...(principal === undefined ? {} : { principal }),
+    ...(via === undefined ? {} : { via }),
+  }
 }

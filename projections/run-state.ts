@@ -11,7 +11,7 @@ import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/va
 import type { ApprovalState } from './approval-state.ts'
 import type { HeldSignal, WaitState } from './wait-state.ts'
 
-export const RUN_PROJECTION_VERSION = 11
+export const RUN_PROJECTION_VERSION = 12
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'

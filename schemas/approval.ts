@@ -6,6 +6,8 @@ import { COMMENT_MAX_CHARS } from './value-forms.ts'
 
 export const APPROVAL_RULES_MAX = 32
 export const QUORUM_MAX = 16
+/** That wait for a decision in one run. */
+export const APPROVALS_OPEN_MAX = 256
 export const APPROVAL_EXPIRES_DEFAULT_MS = 24 * 60 * 60_000
 export const APPROVAL_EXPIRES_MIN_MS = 1_000
 export const APPROVAL_EXPIRES_MAX_MS = 366 * 24 * 60 * 60_000

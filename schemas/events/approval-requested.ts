@@ -29,6 +29,8 @@ export const ApprovalRequested = eventType({
       /** In place of `args`, where those are stored beside the events. */
       argsRef: ValueRef.optional(),
       argsDigest: Digest,
+      /** What the call names as its compensation, where a rule is about that one: an approval of the call is one of its undoing. */
+      undoneBy: Name.optional(),
       /** Of the call that it is for: one that is made again after it was undone needs another approval. */
       generation: z.int().min(1),
       agent: Name.optional(),

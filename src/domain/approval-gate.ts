@@ -1,12 +1,27 @@
-/** @module Whether a claim may run without anybody's yes, with one that was granted, or has to wait for it (RUN-60, RUN-62). */
+/** @module Whether a claim may run without anybody's yes, with one that was granted, or has to wait for it (RUN-60, RUN-62, RUN-131, RUN-133). */
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
-import { APPROVAL_EXPIRES_DEFAULT_MS, type ApprovalNeed, type Approve, parseWhen } from '../../schemas/approval.ts'
+import {
+  APPROVAL_EXPIRES_DEFAULT_MS,
+  APPROVALS_OPEN_MAX,
+  type ApprovalNeed,
+  type Approve,
+  parseWhen,
+} from '../../schemas/approval.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
-import { type Draft, type Env, nowMsOf, type Refused, refuse, refuseOnRecord, timeAfter } from './decision.ts'
+import {
+  type Decision,
+  type Draft,
+  type Env,
+  nowMsOf,
+  type Refused,
+  refuse,
+  refuseOnRecord,
+  timeAfter,
+} from './decision.ts'
 import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { type Budget, isRuledOut, STEPS_MAX } from './validator/policy/evaluate.ts'
@@ -17,35 +32,74 @@ export interface GatedClaim {
   readonly phase: Phase
   readonly key: string
   readonly argsDigest: string
+  /** Of a compensation: the forward call. */
+  readonly undoes: CallState | undefined
   /** The call as it stands, where the claim is another attempt at it; of one that was undone, only its generation counts. */
   readonly known: CallState | undefined
-  readonly env: Env
+  readonly env: ClaimEnv
 }
 
-export type Gate = { readonly kind: 'open'; readonly approvalId?: string } | Refused
+export interface ClaimEnv extends Env {
+  /** An event of the run that was read for the decision. */
+  readonly eventAt?: ((revision: number) => { readonly data: object } | undefined) | undefined
+}
+
+export type Gate =
+  | { readonly kind: 'open'; readonly approvalId?: string }
+  | Extract<Decision, { kind: 'needs-events' }>
+  | Refused
 
 /** How long a caller should wait before it looks again. */
 const LOOK_AGAIN_MS = 2_000
 
-/** An approval admits one call, with all its attempts: a call that was undone and is made again needs another. */
+/**
+ * An approval admits one call, with all its attempts: a call that was undone and is made again needs another. What was declared undoes a call whatever else
+ * was requested in its place.
+ */
 export function approvalGate(state: RunState, gated: GatedClaim): Gate {
   const { phase, key, known } = gated
-  if (phase === 'compensation') return { kind: 'open' }
   const current = state.approvals[slot(state.approvalKeys[slot(`${phase} ${key}`)] ?? '')]
   const misnamed = approvalIdFault(state, gated, current)
   if (misnamed !== undefined) return misnamed
-  if (known !== undefined && known.status !== 'compensated' && known.approvalId !== undefined) {
-    return { kind: 'open', approvalId: known.approvalId }
-  }
-  if (current !== undefined && current.status !== 'used') return byApproval(state, current, gated)
   const rules = rulesFor(state, gated)
-  return rules.length === 0 ? { kind: 'open' } : requested(state, rules, gated)
+  if (known !== undefined && known.status !== 'compensated' && known.approvalId !== undefined) {
+    const approval = state.approvals[slot(known.approvalId)]
+    const other = approval === undefined ? undefined : otherUndoing(approval, rules, gated)
+    return other === undefined ? { kind: 'open', approvalId: known.approvalId } : refusedOnRecord(state, gated, other)
+  }
+  const asked = current?.status === 'used' ? undefined : current
+  if (asked === undefined && rules.length === 0) return { kind: 'open' }
+  const declared = isDeclaredUndoing(gated)
+  if (typeof declared === 'object') return declared
+  if (declared) return { kind: 'open' }
+  return asked === undefined ? requested(state, rules, gated) : byApproval(state, { approval: asked, rules }, gated)
+}
+
+/**
+ * What its call named as its compensation, on the arguments of that call, was allowed with the call. Whoever undoes a call whose arguments lack something
+ * (RUN-98) sends what the record has of them.
+ */
+function isDeclaredUndoing({ claim, argsDigest, undoes, env }: GatedClaim): boolean | Gate {
+  if (undoes === undefined || undoneBy(undoes) !== claim.tool) return false
+  if (undoes.argsDigest === argsDigest || undoes.argsDigest === env.digestOf(claim.args)) return true
+  if (env.eventAt === undefined) return false
+  const claimed = env.eventAt(undoes.claimRevision)?.data as { readonly args?: Json } | undefined
+  if (claimed === undefined) return { kind: 'needs-events', revisions: [undoes.claimRevision] }
+  return claimed.args !== undefined && env.digestOf(claimed.args) === env.digestOf(claim.args)
+}
+
+function undoneBy({ compensate }: Pick<ClaimCall, 'compensate'>): string | undefined {
+  return typeof compensate === 'object' ? compensate.tool : undefined
 }
 
 /** What there is already: nothing that the claim says now makes it any less. */
-function byApproval(state: RunState, approval: ApprovalState, gated: GatedClaim): Gate {
+function byApproval(
+  state: RunState,
+  { approval, rules }: { readonly approval: ApprovalState; readonly rules: readonly Met[] },
+  gated: GatedClaim,
+): Gate {
   const { env } = gated
-  const other = otherCall(approval, gated)
+  const other = otherCall(approval, gated) ?? otherUndoing(approval, rules, gated)
   if (other !== undefined) return refusedOnRecord(state, gated, other)
   if (approval.status === 'denied') return refuse(approvalDenied(approval))
   if (approval.status === 'expired') return refuse(approvalExpired(approval))
@@ -87,11 +141,21 @@ function otherCall(approval: ApprovalState, gated: GatedClaim): Refusal | undefi
   return approval.agent === gated.claim.agent ? undefined : mismatch(approval, gated, '/agent')
 }
 
+/** A compensation that needs an approval itself, and was not requested with the call. */
+function otherUndoing(approval: ApprovalState, rules: readonly Met[], gated: GatedClaim): Refusal | undefined {
+  const named = gatedUndoing(rules)
+  return named === undefined || named === approval.undoneBy ? undefined : mismatch(approval, gated, '/compensate')
+}
+
 function mismatch({ approvalId, argsDigest }: ApprovalState, gated: GatedClaim, pointer: string): Refusal {
-  return refusal('approval-mismatch', 'the approval is for another call: other arguments, another tool, agent or key', {
-    pointer,
-    evidence: { approvalId, expected: argsDigest, actual: gated.argsDigest },
-  })
+  return refusal(
+    'approval-mismatch',
+    'the approval is for another call: other arguments, another tool, agent, key or compensation',
+    {
+      pointer,
+      evidence: { approvalId, expected: argsDigest, actual: gated.argsDigest },
+    },
+  )
 }
 
 export function usedRefusal({ approvalId, callId = '' }: ApprovalState): Refusal {
@@ -139,15 +203,26 @@ export function approvalExpired({ approvalId, tool, expiresAt, onDenied }: Appro
 interface Met {
   readonly source: ApprovalNeed['source']
   readonly rule: Approve
+  /** The compensation that the call names, where the rule is about that one. */
+  readonly undoneBy?: string | undefined
 }
 
-/** By the tool's own word, the agent's manifest and the run's policy: each adds, none takes away. */
-function rulesFor(state: RunState, { claim, env }: GatedClaim): Met[] {
+/**
+ * By the tool's own word, the agent's manifest and the run's policy: each adds, none takes away. What a call names as its compensation is carried out later
+ * on the same arguments, and without a word from anyone: a rule about that one counts for the call.
+ */
+function rulesFor(state: RunState, { claim, phase, env }: GatedClaim): Met[] {
   const manifest = state.manifests[slot(claim.agent ?? env.actor)]?.manifest.policy?.approve ?? []
+  const undoing = phase === 'compensation' ? undefined : undoneBy(claim)
   const named = [
     ...(state.policy.approve ?? []).map((rule) => ({ source: 'policy' as const, rule })),
     ...manifest.map((rule) => ({ source: 'manifest' as const, rule })),
-  ].filter(({ rule: { tools } }) => tools === undefined || tools.includes(claim.tool))
+  ].flatMap(({ source, rule }): Met[] => {
+    const { tools } = rule
+    const byUndoing = undoing !== undefined && tools?.includes(undoing) === true
+    if (byUndoing) return [{ source, rule, undoneBy: undoing }]
+    return tools === undefined || tools.includes(claim.tool) ? [{ source, rule }] : []
+  })
   const own = claim.approve === undefined ? [] : [{ source: 'tool' as const, rule: claim.approve }]
   const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
   // Judged as they were sent: a rule that leaves something out exempts nobody.
@@ -162,12 +237,20 @@ function isExempt({ when }: Approve, args: Json, budget: Budget): boolean {
   return parsed.ok && isRuledOut(parsed.expression, { args }, budget)
 }
 
+function gatedUndoing(met: readonly Met[]): string | undefined {
+  return met.find((each) => each.undoneBy !== undefined)?.undoneBy
+}
+
 function requested(state: RunState, met: readonly Met[], gated: GatedClaim): Refused {
   const { claim, phase, key, argsDigest, known, env } = gated
+  const over = overApprovals(state, env)
+  if (over === 'full') return refuse(approvalsFull())
+  const undoing = gatedUndoing(met)
   const expiresMs = Math.min(...met.map(({ rule }) => rule.expiresMs ?? APPROVAL_EXPIRES_DEFAULT_MS))
   const data: EventBody<'ApprovalRequested'> = {
     ...{ v: 1, approvalId: env.newId(), key, tool: claim.tool, phase, args: claim.args, argsDigest },
     generation: (known?.generation ?? 0) + 1,
+    ...(undoing === undefined ? {} : { undoneBy: undoing }),
     ...(claim.agent === undefined ? {} : { agent: claim.agent }),
     ...(claim.scope === undefined ? {} : { scope: claim.scope }),
     ...(claim.occurrence === undefined ? {} : { occurrence: claim.occurrence }),
@@ -177,11 +260,25 @@ function requested(state: RunState, met: readonly Met[], gated: GatedClaim): Ref
     selfApproval: met.every(({ rule }) => rule.selfApproval === true),
     onDenied: met.some(({ rule }) => rule.onDenied === 'rollback') ? 'rollback' : 'error',
   }
-  return { ...refuse(approvalPending(data)), before: [{ type: 'ApprovalRequested', data }] }
+  return { ...refuse(approvalPending(data)), before: [...over, { type: 'ApprovalRequested', data }] }
 }
 
-function needOf({ source, rule }: Met): ApprovalNeed {
+/** Of a run that has as many as it may: those that nobody can decide any more. */
+function overApprovals(state: RunState, env: Env): readonly Draft[] | 'full' {
+  const open = Object.keys(state.pendingApprovals)
+  if (open.length < APPROVALS_OPEN_MAX) return []
+  const over = open.flatMap((key) => state.approvals[key] ?? []).filter((each) => isExpired(each, state, env))
+  return over.length === 0 ? 'full' : over.map(expiredApproval)
+}
+
+function approvalsFull(): Refusal {
+  const message = `a run has at most ${APPROVALS_OPEN_MAX} approvals that wait for a decision: have some of them decided first`
+  return refusal('approvals-full', message, { evidence: { limit: APPROVALS_OPEN_MAX } })
+}
+
+function needOf({ source, rule, undoneBy: undoing }: Met): ApprovalNeed {
   const { reason, when, quorum = 1, roles } = rule
   const stated = when === undefined ? `the ${source} wants every such call approved` : `the ${source} wants: ${when}`
-  return { source, reason: reason ?? stated, quorum, ...(roles === undefined ? {} : { roles }) }
+  const of = undoing === undefined ? '' : `of ${undoing}, which the call names as its compensation: `
+  return { source, reason: `${of}${reason ?? stated}`, quorum, ...(roles === undefined ? {} : { roles }) }
 }

@@ -51,7 +51,7 @@ export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env
   if (approval === undefined) return refused(notFound(approvalId))
   if (!isGranted(approval))
     return refused(approval.status === 'used' ? usedRefusal(approval) : nothingGranted(approval))
-  const closed = mustBeOpen(state) ?? mustNotCompensate(state, approval.scope)
+  const closed = mustGoOn(state, approval)
   if (closed !== undefined) return refuse(closed)
   if (isExpired(approval, state, env)) {
     return { ...refuse(approvalExpired(approval)), before: [expiredApproval(approval)] }
@@ -96,6 +96,11 @@ function decidedBody({ approvalId, tool, argsDigest, needs }: ApprovalState, { b
   }
 }
 
+/** A rollback goes on in the scope that it has closed, and after the end of the run. */
+function mustGoOn(state: RunState, { phase, scope }: ApprovalState): Refusal | undefined {
+  return phase === 'compensation' ? undefined : (mustBeOpen(state) ?? mustNotCompensate(state, scope))
+}
+
 /** The approval, where it is there to be decided by this caller on these arguments; else the refusal, on record. */
 function decidable(state: RunState, decision: OnApproval, env: Env): { readonly approval: ApprovalState } | Refused {
   const { approvalId, body } = decision
@@ -103,7 +108,7 @@ function decidable(state: RunState, decision: OnApproval, env: Env): { readonly 
   const approval = state.approvals[slot(approvalId)]
   if (approval === undefined) return refused(notFound(approvalId))
   if (approval.status !== 'pending') return refused(decidedAlready(approval))
-  const closed = mustBeOpen(state) ?? mustNotCompensate(state, approval.scope)
+  const closed = mustGoOn(state, approval)
   if (closed !== undefined) return refuse(closed)
   if (isExpired(approval, state, env)) {
     return { ...refuse(approvalExpired(approval)), before: [expiredApproval(approval)] }
@@ -133,7 +138,7 @@ function otherArguments({ approvalId, argsDigest }: ApprovalState, body: DecideA
   })
 }
 
-/** Neither the requester, nor whoever that was for, by any of their own names. */
+/** Neither the requester, nor anyone for whom or through whom that was requested, by any of their own names. */
 function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
   const requesters = namesOf(requestedBy)
   return namesOf(personOf(env)).some((name) => requesters.includes(name))
@@ -168,12 +173,16 @@ function roleMissing({ approvalId, needs }: ApprovalState, { roles: having = [] 
   )
 }
 
-function personOf({ actor, principal }: Env): Person {
-  return { actor, ...(principal === undefined ? {} : { principal }) }
+function personOf({ actor, principal, via }: Env): Person {
+  return {
+    actor,
+    ...(principal === undefined ? {} : { principal }),
+    ...(via === undefined ? {} : { via }),
+  }
 }
 
-const namesOf = ({ actor, principal }: Person): readonly string[] =>
-  principal === undefined ? [actor] : [actor, principal]
+const namesOf = ({ actor, principal, via = [] }: Person): readonly string[] =>
+  principal === undefined ? [actor, ...via] : [actor, principal, ...via]
 
 /** Who it is that counts: one person through two agents is one. */
 const personIn = ({ actor, principal }: Person): string => principal ?? actor

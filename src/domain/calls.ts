@@ -4,7 +4,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import { type ClaimCall, LEASE_DEFAULT_MS } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
-import { approvalGate } from './approval-gate.ts'
+import { approvalGate, type ClaimEnv } from './approval-gate.ts'
 import { reserveFor } from './budget.ts'
 import { ANCESTORS_MAX, isInPlan, rollbackStep } from './compensation.ts'
 import {
@@ -34,7 +34,7 @@ export function callKey(claim: ClaimCall, digestOf: (value: Json) => string): st
   })
 }
 
-export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decision {
+export function decideClaim(state: RunState, claim: ClaimCall, env: ClaimEnv): Decision {
   const takenOver = state.status === 'open' ? mustOwn(state, claim.runFence) : undefined
   if (takenOver !== undefined) return refuse(takenOver)
   const phase = claim.phase ?? 'forward'
@@ -54,8 +54,9 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decisi
   }
   const closed = claimFault(state, request)
   if (closed !== undefined) return refuse(closed)
-  const gate = approvalGate(state, { claim, phase, key: request.key, argsDigest: request.argsDigest, known, env })
-  if (gate.kind === 'refuse') return gate
+  const { key, argsDigest, undoes } = request
+  const gate = approvalGate(state, { claim, phase, key, argsDigest, undoes, known, env })
+  if (gate.kind !== 'open') return gate
   return claimNow(state, request, { known, env, approvalId: gate.approvalId })
 }
 

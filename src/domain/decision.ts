@@ -45,6 +45,8 @@ export interface Env {
   readonly actor: string
   /** For whom the actor acts, where the token says so. */
   readonly principal?: string | undefined
+  /** Through whom that came to the actor, where the token says so. */
+  readonly via?: readonly string[] | undefined
   /** Of the token: what its bearer may decide. */
   readonly roles?: readonly string[] | undefined
   readonly newId: () => string

@@ -53,6 +53,7 @@ export type RefusalCode =
   | 'approval-mismatch'
   | 'approval-used'
   | 'approval-decided'
+  | 'approvals-full'
   | 'approval-role-missing'
   | 'self-approval'
   | 'schema-invalid'

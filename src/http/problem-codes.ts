@@ -85,6 +85,7 @@ export const STATUS = {
   'approval-mismatch': 422,
   'approval-used': 409,
   'approval-decided': 409,
+  'approvals-full': 409,
   'approval-role-missing': 403,
   'self-approval': 403,
   'schema-invalid': 422,

@@ -160,6 +160,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'One approval, one call: claim without it, and another one is asked for.',
   ),
   'approval-decided': text('There is nothing to decide', 'Read the approval: `status` says how it ended.'),
+  'approvals-full': text(
+    'Too much waits for a decision',
+    'A run has at most as many approvals that wait as `limit` says: have some granted or denied (`GET /v1/runs/{run}/approvals`), then claim again.',
+  ),
   'approval-role-missing': text(
     'Another role decides this',
     'Take a token that has one of the roles in `roles`: the issuer of your tokens gives them.',

@@ -60,7 +60,7 @@ export const CALL_BODIES = {
   ApprovalRequested: [
     request(70, 'wire'),
     request(71, 'pay'),
-    { ...request(72, 'sell'), onDenied: 'rollback' },
+    { ...request(72, 'sell'), onDenied: 'rollback', undoneBy: 'buy-back' },
     request(73, 'lend'),
   ],
   ApprovalGranted: [

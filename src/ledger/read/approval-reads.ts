@@ -20,8 +20,10 @@ const PAGE_MAX_BYTES = 4 * 1024 * 1024
 /** Of the canonical text of arguments that are stored beside the events. */
 const PREVIEW_CHARS = 4_096
 
-/** Runs looked at for one page of the tenant's list. */
+/** Runs that are listed at a time, for one page of the tenant's list. */
 const RUNS_PAGE = 100
+/** Runs looked into for one page: one that finds nothing to decide in so many says where to go on. */
+const RUNS_MAX = 500
 
 interface PageOf extends RunPage {
   readonly maxBytes: number
@@ -92,7 +94,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     }
     let { from } = page
     let bytes = 0
-    for (;;) {
+    for (let looked = 0; ; ) {
       const runs = await this.#waitingRuns(caller, from)
       for (const { runId, startedAt } of runs) {
         await caller.pace?.turn()
@@ -114,6 +116,8 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
         if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES || more !== undefined) return answer(from)
       }
       if (runs.length < RUNS_PAGE) return answer()
+      looked += runs.length
+      if (looked >= RUNS_MAX) return answer(from)
     }
   }
 
@@ -121,9 +125,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   async pendingThen(caller: Caller, runId: string, at: RunAt): Promise<Found<PendingThen>> {
     const pending: Listed[] = []
     const render: Render = (state) => {
-      const all = Object.values(state.approvals)
-      const listed = all.map((approval) => ({ shown: this.#shown(state, approval, at), revision: approval.revision }))
-      pending.push(...listed.filter(({ shown }) => shown.status === 'pending'))
+      pending.push(...this.#listed(state, { after: -1, pendingOnly: true, at, limit: Number.POSITIVE_INFINITY }))
       return {}
     }
     const found = await this.#deps.queries.read(caller, runId, render, at)
@@ -148,11 +150,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     const { after, limit, maxBytes, pendingOnly, at } = page
     let read: Page = { items: [], bytes: 0 }
     const paged: Render = (state) => {
-      const all = Object.values(state.approvals).filter(({ revision }) => revision > after)
-      const listed = all
-        .map((approval) => ({ shown: this.#shown(state, approval, at), revision: approval.revision }))
-        .filter(({ shown }) => !pendingOnly || shown.status === 'pending')
-        .sort((a, b) => a.revision - b.revision)
+      const listed = this.#listed(state, { after, pendingOnly, at, limit: limit + 1 })
       const query = listed.slice(0, limit)
       return async () => {
         const items: JsonObject[] = []
@@ -173,13 +171,26 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     return found.ok ? { ...found, value: read } : found
   }
 
-  /** As it stands, or stood: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended. */
+  /** In order of request. No more are made than are asked for: a run may have many thousands. */
+  #listed(state: RunState, { after, limit, pendingOnly, at }: Omit<PageOf, 'maxBytes'>): Listed[] {
+    const listed: Listed[] = []
+    for (const approval of pendingOnly ? pendingOf(state) : Object.values(state.approvals)) {
+      if (listed.length >= limit) break
+      const { revision } = approval
+      if (revision <= after) continue
+      const shown = this.#shown(state, approval, at)
+      if (!pendingOnly || shown.status === 'pending') listed.push({ shown, revision })
+    }
+    return listed
+  }
+
+  /** As it stands, or stood: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended, but for what undoes it. */
   #shown(state: RunState, approval: ApprovalState, at: RunAt | undefined): JsonObject {
     const { revision: _, grants, ...rest } = approval
     const nowMs = at === undefined ? this.#deps.effects.nowMs() : clockAt(at, state.time)
     const undecided = approval.status === 'pending' || approval.status === 'granted'
     const over = undecided && isExpired(approval, state, { nowMs })
-    const closed = undecided && state.status !== 'open'
+    const closed = undecided && state.status !== 'open' && approval.phase !== 'compensation'
     return {
       runId: state.runId,
       runName: state.name,
@@ -205,4 +216,10 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
 function begin(text: string): string {
   const end = text.codePointAt(PREVIEW_CHARS - 1) ?? 0
   return text.slice(0, end > 0xffff ? PREVIEW_CHARS - 1 : PREVIEW_CHARS)
+}
+
+/** One that was withdrawn waits in its old place. */
+function pendingOf(state: RunState): ApprovalState[] {
+  const pending = Object.keys(state.pendingApprovals).flatMap((key) => state.approvals[key] ?? [])
+  return pending.sort((a, b) => a.revision - b.revision)
 }

@@ -116,7 +116,7 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
     case 'manifest':
       return decideManifest(state, command.body, env)
     case 'claim':
-      return decideClaim(state, command.body, env)
+      return decideClaim(state, command.body, { ...env, eventAt: (at) => events?.get(at) })
     case 'settle':
       return decideSettle(state, command, env)
     case 'renew':

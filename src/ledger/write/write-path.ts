@@ -223,6 +223,7 @@ export class WritePath {
       reservationLeftMs: leases.reservationLeftMs,
       actor: pending.caller.actor,
       principal: pending.caller.principal,
+      via: pending.caller.via,
       roles: pending.caller.roles,
       newId: effects.newId,
       ledgerId,
