@@ -118,6 +118,53 @@ test('nobody through whom an approval was requested grants it, nor an agent that
   assert.is((await grant(edge, approvalId, ARGS, { subject: 'carol', act: { sub: 'x' } })).status, 200)
 })
 
+const amounts: readonly [amount: Json, waits: boolean][] = [
+  [100, false],
+  [100.01, true],
+  ['99', false],
+  ['99.50', false],
+  ['0.500', false],
+  ['5.000', true],
+  ['5,000', true],
+  ['-5.000', true],
+  ['1,000,000', true],
+  ['12,5', false],
+  ['５０００', true],
+  ['5e3', true],
+  [{ value: 5, unit: 'EUR' }, false],
+  [{ amount: '5', currency: 'EUR' }, false],
+  [{ value: 1, amount: 5_000 }, true],
+  [{ amount: 1, value: null }, true],
+  [{ amount: 1, cents: 500_000 }, true],
+  [{ amount: 1, factor: '5.000' }, true],
+  [{ value: { amount: 5_000 }, amount: 1 }, true],
+  [{ amount: '5.000' }, true],
+]
+for (const [amount, waits] of amounts) {
+  const shown = JSON.stringify(amount)
+  test(`an amount of ${shown} ${waits ? 'waits' : 'runs'} where more than 100 has to be approved (RUN-60, A333)`, async () => {
+    await using edge = await testEdge()
+    const agent = await agentOf(edge, { approve: [{ when: 'args.amount > 100' }] })
+    const answer = await agent.call({ tool: 'pay', args: { amount } })
+    assert.is(answer.code ?? answer.fence, waits ? 'approval-pending' : 1)
+  })
+}
+
+const unclear: readonly [when: string, args: Json][] = [
+  ['!all(args.items, price < 100)', { items: [{ price: 5 }, { cost: 5_000 }] }],
+  ['args.amount == 5000', { amount: '5.000' }],
+  ['args.amount == "5000"', { amount: '5.000' }],
+  ['args.a - args.b > 100', { a: 1e308, b: -1e308 }],
+  ['args.a * args.b - args.a * args.b > 100', { a: 1e200, b: 1e200 }],
+]
+for (const [when, args] of unclear) {
+  test(`what ${when} cannot say of ${JSON.stringify(args)} waits (RUN-60, A333)`, async () => {
+    await using edge = await testEdge()
+    const agent = await agentOf(edge, { approve: [{ when }] })
+    assert.is((await agent.call({ tool: 'pay', args })).code, 'approval-pending')
+  })
+}
+
 test('a run has at most 256 approvals that wait for a decision; one that is decided makes room (RUN-133, A334)', async () => {
   await using edge = await testEdge()
   const agent = await agentOf(edge)

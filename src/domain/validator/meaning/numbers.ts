@@ -21,6 +21,14 @@ export function readNumber(text: string): number | undefined {
   return Number(plain)
 }
 
+/** One mark with three digits behind it: thousands to some, thousandths to others. */
+const EITHER_WAY = /^[-+]?[1-9]\d{0,2}[.,]\d{3}$/
+
+/** As `readNumber`, of texts that are the same number to every reader. */
+export function readCertainNumber(text: string): number | undefined {
+  return EITHER_WAY.test(text) ? undefined : readNumber(text)
+}
+
 function plainForm(text: string): string | undefined {
   if (PLAIN.test(text)) return text
   if (COMMA_GROUPS.test(text) || LAKH_GROUPS.test(text)) return text.replaceAll(',', '')

@@ -2,8 +2,8 @@
 
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Expression, Operator } from '../../../../schemas/expression.ts'
-import { isJsonObject, type Json } from '../../../../schemas/json.ts'
-import { isSameNumber, readNumber } from '../meaning/numbers.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isSameNumber, readCertainNumber, readNumber } from '../meaning/numbers.ts'
 
 export type Outcome = 'holds' | 'fails' | 'unknown' | 'too-long'
 
@@ -28,6 +28,8 @@ interface Scope {
   /** The list member that a bare name is looked up in. */
   readonly member?: Json
   readonly budget: Budget
+  /** What can be read in more than one way is unknown. */
+  readonly isCertain: boolean
 }
 
 /** A member that is not there makes all that is reckoned from it unknown. */
@@ -36,20 +38,23 @@ type Value = Json | undefined
 class OutOfSteps extends Error {}
 
 export function evaluate(expression: Expression, documents: Documents, budget: Budget): Outcome {
-  const value = reckoned(expression, documents, budget)
+  const value = reckoned(expression, { documents, budget, isCertain: false })
   if (value === undefined || value === null) return 'unknown'
   if (value instanceof OutOfSteps) return 'too-long'
   return value === true ? 'holds' : 'fails'
 }
 
-/** Whether the expression says no, and nothing less: neither what is unknown, nor what takes too long, nor what is no yes or no at all. */
+/**
+ * Whether the expression says no, and nothing less: neither what is unknown, nor what takes too long, nor what is no yes or no at all. What a reader may take
+ * for another number than the next one is unknown.
+ */
 export function isRuledOut(expression: Expression, documents: Documents, budget: Budget): boolean {
-  return reckoned(expression, documents, budget) === false
+  return reckoned(expression, { documents, budget, isCertain: true }) === false
 }
 
-function reckoned(expression: Expression, documents: Documents, budget: Budget): Value | OutOfSteps {
+function reckoned(expression: Expression, scope: Scope): Value | OutOfSteps {
   try {
-    return reckon(expression, { documents, budget })
+    return reckon(expression, scope)
   } catch (error) {
     if (error instanceof OutOfSteps) return error
     throw error
@@ -105,7 +110,8 @@ function binary(operator: Operator, left: Expression, right: Expression, scope: 
   }
   const [x, y] = [numberOf(a, scope), numberOf(b, scope)]
   if (x === undefined || y === undefined) return undefined
-  return arithmetic(operator, x, y)
+  const result = arithmetic(operator, x, y)
+  return scope.isCertain && typeof result === 'number' && !Number.isFinite(result) ? undefined : result
 }
 
 /** What is unknown decides nothing that the other side decides alone. */
@@ -120,6 +126,7 @@ function logical(operator: '&&' | '||', left: Value, right: () => Value): Value 
 function isSame(a: Json, b: Json, scope: Scope): boolean | undefined {
   const [x, y] = [numberOf(a, scope), numberOf(b, scope)]
   if (x !== undefined && y !== undefined) return isSameNumber(x, y) || Math.abs(x - y) <= 1e-9
+  if (scope.isCertain && (x === undefined) !== (y === undefined) && isUnclear(x === undefined ? a : b)) return undefined
   if (a !== null && b !== null && (typeof a === 'object' || typeof b === 'object')) return undefined
   return typeof a === 'string' && typeof b === 'string' ? plainText(a) === plainText(b) : a === b
 }
@@ -160,7 +167,7 @@ function call({ name, args }: Extract<Expression, { kind: 'call' }>, scope: Scop
   if (name === 'count') return members.length
   if (name === 'all') spend(scope, Math.floor(members.length / STEP_MEMBERS))
   const values = members.map((member) => (each === undefined ? member : reckon(each, { ...scope, member })))
-  return name === 'all' ? allHold(values) : sumOf(values, scope)
+  return name === 'all' ? allHold(values, scope) : sumOf(values, scope)
 }
 
 /** Lists, and objects that map keys to members. */
@@ -175,9 +182,9 @@ function membersOf(value: Value, scope: Scope): readonly Json[] | undefined {
   return members
 }
 
-function allHold(values: readonly Value[]): Value {
+function allHold(values: readonly Value[], { isCertain }: Scope): Value {
   if (values.some((value) => value === false)) return false
-  return true
+  return isCertain && !values.every((value) => value === true) ? undefined : true
 }
 
 function sumOf(values: readonly Value[], scope: Scope): Value {
@@ -188,6 +195,7 @@ function sumOf(values: readonly Value[], scope: Scope): Value {
     if (number === undefined) return undefined
     sum += number
   }
+  if (scope.isCertain && !Number.isFinite(sum)) return undefined
   return Math.round(sum * 1e9) / 1e9
 }
 
@@ -196,9 +204,26 @@ function numberOf(value: Value, scope: Scope): number | undefined {
   if (typeof value === 'number') return value
   if (typeof value === 'string') {
     spend(scope, Math.floor(value.length / STEP_CHARS))
-    return readNumber(plainText(value))
+    return scope.isCertain ? readCertainNumber(plainText(value)) : readNumber(plainText(value))
   }
   if (value === undefined || value === null || !isJsonObject(value)) return undefined
+  if (scope.isCertain && !isOneQuantity(value, scope)) return undefined
   const inner = memberOf(value, 'value') ?? memberOf(value, 'amount')
   return inner === undefined || typeof inner === 'object' ? undefined : numberOf(inner, scope)
+}
+
+/** Whether nothing beside its `value` or `amount` may be, or hold, its number. */
+function isOneQuantity(value: JsonObject, scope: Scope): boolean {
+  const members = Object.entries(value)
+  spend(scope, Math.floor(members.length / STEP_MEMBERS))
+  return members.filter(([name, member]) => name === 'value' || name === 'amount' || mayBeNumber(member)).length === 1
+}
+
+function mayBeNumber(member: Json): boolean {
+  return typeof member === 'number' || (typeof member === 'object' && member !== null) || isUnclear(member)
+}
+
+/** A text of digits and marks alone. */
+function isUnclear(value: Json): boolean {
+  return typeof value === 'string' && /^[^\p{L}]*\p{N}[^\p{L}]*$/u.test(value)
 }
