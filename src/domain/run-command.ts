@@ -2,11 +2,15 @@
 import type { Command } from '../../schemas/commands.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { ParentClaim, ParentLink } from './child-run.ts'
-import type { BranchOrigin } from './run-life.ts'
+import type { ApprovalRules, BranchOrigin } from './run-life.ts'
 
 export type RunCommand =
   | Exclude<Command, { kind: 'start' }>
-  | (Extract<Command, { kind: 'start' }> & { readonly origin?: BranchOrigin; readonly parent?: ParentLink })
+  | (Extract<Command, { kind: 'start' }> & {
+      readonly origin?: BranchOrigin
+      readonly parent?: ParentLink
+      readonly approve?: ApprovalRules
+    })
   /** Puts on record that the run's keys are given away. */
   | { readonly kind: 'disclose' }
   /** Notes in a run that one of its calls starts another. */

@@ -2,7 +2,7 @@
 import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { PolicyObject } from '../../schemas/policy.ts'
+import type { PolicyObject, ResolvedPolicy } from '../../schemas/policy.ts'
 import type { CompleteRun, FailRun, StartRun } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
@@ -12,7 +12,7 @@ import { append, type Decision, type Env, mustBeOpen, mustNotCompensate, refuse 
 import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
 import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { underTenantPolicy } from './validator/policy/with-tenant.ts'
+import { underTenantPolicy, withApprovals } from './validator/policy/with-tenant.ts'
 
 /** What a run that is branched had established: where, and the context itself. */
 export interface BranchOrigin {
@@ -20,12 +20,16 @@ export interface BranchOrigin {
   readonly restored: JsonObject
 }
 
+export type ApprovalRules = NonNullable<ResolvedPolicy['approve']>
+
 export interface StartOf {
   readonly body: StartRun
   /** What the branched run had established, where the run is a branch of it and new. */
   readonly origin?: BranchOrigin
   /** Where a child stands below its parent. */
   readonly parent?: ParentLink
+  /** What needs an approval in the run that this one is work of, or leaves: neither is a way around it (RUN-132). */
+  readonly approve?: ApprovalRules
   /** What the operator declared for the tenant. */
   readonly tenantPolicy?: PolicyObject | undefined
 }
@@ -58,13 +62,16 @@ function requestOf({ id: _, whenOwned: __, childOf, ...content }: StartRun): obj
 
 function decideNew(
   content: Omit<StartRun, 'id' | 'whenOwned' | 'childOf'>,
-  { body, origin, parent, tenantPolicy, requestDigest }: StartOf & { readonly requestDigest: string },
+  { body, origin, parent, approve, tenantPolicy, requestDigest }: StartOf & { readonly requestDigest: string },
   env: Env,
 ): Decision {
   if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst('/branchOf'))
   if (body.childOf !== undefined && parent === undefined) return refuse(notFirst('/childOf'))
-  const { name, input, tags, budget, policy: declared } = content
-  const under = tenantPolicy === undefined ? undefined : underTenantPolicy(declared, tenantPolicy)
+  const { name, input, tags, budget } = content
+  const declared =
+    approve === undefined ? { ok: true as const, policy: content.policy } : withApprovals(content.policy, approve)
+  if (!declared.ok) return refuse(declared.refusal)
+  const under = tenantPolicy === undefined ? undefined : underTenantPolicy(declared.policy, tenantPolicy)
   if (under?.ok === false) return refuse(under.refusal)
   return append({
     type: 'RunStarted',
@@ -74,7 +81,7 @@ function decideNew(
       ...(input === undefined ? {} : { input }),
       tags: tags ?? [],
       ...(budget === undefined ? {} : { budget }),
-      policy: under?.policy ?? resolvePolicy(declared),
+      policy: under?.policy ?? resolvePolicy(declared.policy),
       ...(tenantPolicy === undefined ? {} : { tenantPolicy: env.digestOf(tenantPolicy) }),
       requestDigest,
       ...origin,

@@ -96,6 +96,36 @@ test('an approval of a call is not one of what a later claim names as its compen
   assert.is((await agent.call(claim)).fence, 2)
 })
 
+test('a run that is the work of a call, or leaves another at a step, has the rules of that one (RUN-132, A332)', async () => {
+  await using edge = await testEdge()
+  const agent = await agentOf(edge)
+  const { callId, fence } = await agent.call({ tool: 'work', args: {} })
+  const started: object[] = [
+    { id: 'child', name: 'c', childOf: { run: 'r', callId, fence } },
+    { id: 'branch', name: 'b', branchOf: { run: 'r', atStep: 0 }, policy: { approve: [{ tools: ['other'] }] } },
+    { id: 'relay', name: 'b', branchOf: { run: 'child', atStep: 0 }, policy: 'relay' },
+  ]
+  const headers = await bearer(edge, { subject: 'bot', scopes: ['runs:write', 'runs:read'] })
+  for (const body of started) {
+    const answer = await edge.post('/v1/runs', body, headers)
+    assert.is(answer.status, 201)
+    const run = (body as { id: string }).id
+    const claim = await bodyOf(await edge.post(`/v1/runs/${run}/calls`, { tool: 'pay', args: ARGS }, headers))
+    assert.is(claim.code, 'approval-pending', run)
+    assert.is((await edge.post('/v1/runs', body, headers)).status, 200, 'the same run again')
+  }
+  const same = { id: 'same', name: 'b', branchOf: { run: 'r', atStep: 0 }, policy: POLICY }
+  assert.is((await edge.post('/v1/runs', same, headers)).status, 201)
+  const claim = await bodyOf(await edge.post('/v1/runs/same/calls', { tool: 'pay', args: ARGS }, headers))
+  const { approvalId } = claim as unknown as JsonObject
+  const { needs } = (await bodyOf(
+    await edge.get(`/v1/runs/same/approvals/${String(approvalId)}`),
+  )) as unknown as JsonObject
+  assert.is((needs as readonly Json[]).length, 1, 'one rule that both have is one')
+  const own = await edge.post('/v1/runs/branch/calls', { tool: 'other', args: ARGS }, headers)
+  assert.is((await bodyOf(own)).code, 'approval-pending', 'its own rules hold as well')
+})
+
 test('nobody through whom an approval was requested grants it, nor an agent that acts for one of them (RUN-63, A185)', async () => {
   await using edge = await testEdge()
   await edge.started('r', { policy: POLICY })

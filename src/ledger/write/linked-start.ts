@@ -3,12 +3,13 @@
  * a crash between them is healed by the same request again.
  */
 import type { Command } from '../../../schemas/commands.ts'
-import { isJsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { withinRun } from '../../access/check-access.ts'
 import { depthBelow, type ParentClaim } from '../../domain/child-run.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import type { BranchOrigin } from '../../domain/run-life.ts'
+import type { ApprovalRules, BranchOrigin } from '../../domain/run-life.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
 import type { RunWrites } from './write-path.ts'
@@ -51,15 +52,17 @@ async function startBranch(
 ): Promise<Outcome> {
   const { runId, command, info } = request
   const { run, atStep } = command.body.branchOf
-  const closed = await queries.read(caller, run, ({ disclosed = false }) => ({ disclosed }))
-  if (closed.ok && closed.value.disclosed === true) return refused(atOrigin(DISCLOSED))
+  const left = await queries.read(caller, run, ({ disclosed = false, policy }) => ({ disclosed, ...approvals(policy) }))
+  if (!left.ok) return refused(atOrigin(left.refusal))
+  if (left.value.disclosed === true) return refused(atOrigin(DISCLOSED))
   const found = await queries.context(caller, run, { step: atStep })
   if (!found.ok) return refused(atOrigin(found.refusal))
   const { revision, parent, contextDigest, context } = found.value
   const branchOf = { run, atStep, revision, digest: parent, contextDigest }
   const origin = { branchOf, restored: context } as BranchOrigin
 
-  const started = await write.execute(caller, runId, { ...command, origin }, info)
+  const start = { ...command, origin, ...inherited(left.value) }
+  const started = await write.execute(caller, runId, start, info)
   if (!started.ok) return started
   const link = { kind: 'branched', body: { run: runId, atStep, revision: origin.branchOf.revision } } as const
   const linked = await write.execute(caller, run, link, traceOf(info))
@@ -92,15 +95,26 @@ async function startChild(
   const { childOf } = command.body
   const outside = withinRun(caller, childOf.run)
   if (outside !== undefined) return refused(atParent(outside))
-  const found = await queries.read(caller, childOf.run, (state) => ({ depth: depthBelow(state) }))
+  const found = await queries.read(caller, childOf.run, (state) => {
+    return { depth: depthBelow(state), ...approvals(state.policy) }
+  })
   if (!found.ok) return refused(atParent(found.refusal))
   const parent = { run: childOf.run, callId: childOf.callId, depth: Number(found.value.depth) }
-  const start = { ...command, parent }
+  const start = { ...command, parent, ...inherited(found.value) }
   // Somebody else's run of this id is refused before the parent names it as its child.
   if (await isForeign(queries, caller, { runId, parent })) return write.execute(caller, runId, start, info)
   const link = { kind: 'child-started', body: { childOf, run: runId } } as const
   const linked = await write.execute(caller, childOf.run, link, traceOf(info))
   return linked.ok ? write.execute(caller, runId, start, info) : linked
+}
+
+/** What needs an approval in the run that was read. */
+function approvals({ approve }: Pick<ResolvedPolicy, 'approve'>): JsonObject {
+  return approve === undefined ? {} : { approve: approve as unknown as Json }
+}
+
+function inherited({ approve }: JsonObject): { readonly approve?: ApprovalRules } {
+  return approve === undefined ? {} : { approve: approve as unknown as ApprovalRules }
 }
 
 async function isForeign(

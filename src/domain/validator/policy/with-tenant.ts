@@ -1,4 +1,5 @@
 /** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
+import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
 import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { joinedRules } from '../../redaction/joined-rules.ts'
@@ -26,7 +27,26 @@ export function underTenantPolicy(declared: Policy | undefined, tenant: PolicyOb
   return refused(pointer, `together with the policy of this tenant: ${[...path.map(String), message].join(' ')}`)
 }
 
-function refused(pointer: string, reason: string): Started {
+/** What needs an approval in the run that this one comes from needs it in this one, too. */
+export function withApprovals(
+  declared: Policy | undefined,
+  approve: NonNullable<PolicyObject['approve']>,
+): { readonly ok: true; readonly policy: PolicyObject } | Extract<Started, { ok: false }> {
+  const run = typeof declared === 'string' ? { base: declared } : (declared ?? {})
+  const policy = { ...run, ...approvalsOf(run, approve) }
+  if ((policy.approve ?? []).length <= APPROVAL_RULES_MAX) return { ok: true, policy }
+  return refused(
+    '/policy/approve',
+    `together with those of the run that it comes from, a run has at most ${APPROVAL_RULES_MAX} rules on approvals`,
+  )
+}
+
+function approvalsOf(run: PolicyObject, approve: PolicyObject['approve']): Pick<PolicyObject, 'approve'> {
+  const { approve: both } = stricter({ approve: run.approve }, { approve })
+  return both === undefined ? {} : { approve: both }
+}
+
+function refused(pointer: string, reason: string): Extract<Started, { ok: false }> {
   const errors = [{ pointer, message: reason }]
   return { ok: false, refusal: refusal('policy-invalid', reason, { pointer, evidence: { errors } }) }
 }
