@@ -153,8 +153,8 @@ function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
 }
 
 function grantedTwice({ approvalId, grants }: ApprovalState, env: Env): Refusal | undefined {
-  const person = personIn(personOf(env))
-  if (!grants.some((grant) => personIn(grant) === person)) return undefined
+  const by = personOf(env)
+  if (!grants.some((grant) => isNamedIn(grant, by) || isNamedIn(by, grant))) return undefined
   return refusal('approval-decided', 'you have approved this already; another person has to, too', {
     evidence: { approvalId, status: 'pending' },
   })
@@ -186,6 +186,9 @@ const namesOf = ({ actor, principal, via = [] }: Person): readonly string[] =>
 
 /** Who it is that counts: one person through two agents is one. */
 const personIn = ({ actor, principal }: Person): string => principal ?? actor
+
+/** Whether one who counts had a hand in what the other says: as that one, or as the agent of somebody else. */
+const isNamedIn = (one: Person, other: Person): boolean => namesOf(other).includes(personIn(one))
 
 function counts({ roles }: ApprovalNeed, having: readonly string[]): boolean {
   return roles === undefined || roles.some((role) => having.includes(role))

@@ -96,6 +96,22 @@ test('an approval of a call is not one of what a later claim names as its compen
   assert.is((await agent.call(claim)).fence, 2)
 })
 
+test('a call whose arguments lack something is undone on what the record has of them, and on nothing else (RUN-98, RUN-131)', async () => {
+  await using edge = await testEdge()
+  const redaction = [{ name: 'email', find: ['email'] }]
+  const agent = await agentOf(edge, { approve: [{ tools: ['pay', 'refund'] }], redaction })
+  const claim = { tool: 'pay', args: { mail: 'ann@example.com', amount: 5 }, key: 'k', compensate: { tool: 'refund' } }
+  const { approvalId, argsDigest } = await agent.call(claim)
+  const headers = await bearer(edge, { subject: 'carol', scopes: ['approvals:write'] })
+  const granted = await edge.post(`/v1/runs/r/approvals/${String(approvalId)}/grant`, { argsDigest }, headers)
+  assert.is(granted.status, 200)
+  const callId = await agent.done(claim)
+  await agent.rollBack()
+  const mail = '[redacted: email]'
+  assert.is((await agent.undo(callId, 'refund', { mail, amount: 9_000 })).code, 'approval-pending')
+  assert.is((await agent.undo(callId, 'refund', { mail, amount: 5 })).fence, 1)
+})
+
 test('a run that is the work of a call, or leaves another at a step, has the rules of that one (RUN-132, A332)', async () => {
   await using edge = await testEdge()
   const agent = await agentOf(edge)
