@@ -12,9 +12,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
+import { buildVerifier } from './build-verifier.mjs'
 import { bundlePrograms, bundleTestPrograms } from './bundle-programs.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -40,8 +41,8 @@ const SERVER_PROJECTIONS = ['run', 'run-list']
 const EXTERNAL = ['better-sqlite3', '@eventstore/db-client', ...Object.keys(DESCRIPTION.peerDependencies)]
 /** The command line, as it ships and as the compiler wrote it. */
 const COMMANDS = ['programs/countersign.js', 'src/cli/main.js']
-/** Goes into every evidence bundle as it stands, comments and all. */
-const AS_IS = ['src/export/bundle/verify.mjs']
+/** Goes into every evidence bundle. */
+const VERIFIER = join('src', 'verify', 'bundle', 'verify.mjs')
 
 if (!process.argv.includes('--if-stale') || isStale()) await build()
 
@@ -54,7 +55,8 @@ async function build() {
   compile()
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
   embedWriter()
-  for (const file of copiedFiles()) copyFileSync(join(ROOT, file), join(DIST, file))
+  for (const file of assets()) copyFileSync(join(ROOT, file), join(DIST, file))
+  buildVerifier(join(DIST, VERIFIER))
   removeAllBut(expected)
   await bundlePrograms({ dist: DIST, external: EXTERNAL })
   await bundleTestPrograms({ dist: DIST, external: EXTERNAL })
@@ -83,7 +85,7 @@ function expectedOutputs() {
     .filter((file) => /(?<!\.d)\.tsx?$/.test(file))
     .flatMap((file) => ['.js', '.js.map', '.d.ts'].map((ending) => file.replace(/\.tsx?$/, ending)))
   const projections = SERVER_PROJECTIONS.map((name) => join('projections', 'server', `${name}.js`))
-  return new Set([...compiled, ...projections, ...copiedFiles()])
+  return new Set([...compiled, ...projections, ...assets(), VERIFIER])
 }
 
 /** A deleted test would otherwise go on running from an earlier build. */
@@ -135,10 +137,10 @@ function embedWriter() {
   )
 }
 
-/** What goes into dist as it stands: what the pages need beside their scripts, and the verifier of bundles. */
-function copiedFiles() {
-  const assets = filesBelow(join(ROOT, 'src', 'dashboard', 'assets')).map((path) => relative(ROOT, path))
-  return [...assets.filter((file) => !file.endsWith('.ts')), ...AS_IS.map((file) => file.replaceAll('/', sep))]
+/** What the pages need beside their scripts goes into dist as it is. */
+function assets() {
+  const files = filesBelow(join(ROOT, 'src', 'dashboard', 'assets')).map((path) => relative(ROOT, path))
+  return files.filter((file) => !file.endsWith('.ts'))
 }
 
 function filesBelow(folder) {

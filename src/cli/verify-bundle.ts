@@ -1,11 +1,14 @@
-/** @module `countersign verify BUNDLE.tar`: what the bundle's own `verify.mjs` says, with the ledger's keys where they are at hand. */
+/** @module `countersign verify BUNDLE.tar`: what the `verify.mjs` of this version says, with the ledger's keys where they are at hand. */
 import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BundleOptions, type BundleWord, reportLines, verifyBundle } from '../export/bundle/verifier.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { logKeyChain } from '../signing/ledger-keys.ts'
+import type { BundleOptions } from '../verify/bundle/options.ts'
+import { reportLines } from '../verify/bundle/report-lines.ts'
+import type { BundleWord } from '../verify/bundle/verdict.ts'
+import { verifyBundle } from '../verify/bundle/verify-bundle.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'

@@ -1,9 +1,9 @@
 /** @module `countersign verify BUNDLE --timestamp-ca FILE`: whether the time-stamp in a bundle is signed by an authority that the reader trusts. */
 import { readFileSync } from 'node:fs'
-import type { BundleVerdict } from '../export/bundle/verifier.ts'
 import { sha256 } from '../signing/digests.ts'
 import { readTimestampReply } from '../timestamps/timestamp-reply.ts'
 import { checkTokenSignature, readAuthorities, type SignatureCheck } from '../timestamps/token-signature.ts'
+import type { BundleVerdict } from '../verify/bundle/verdict.ts'
 import { usageFailure } from './failure.ts'
 
 export interface StampedText {

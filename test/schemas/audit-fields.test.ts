@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AUDIT_COLUMNS, AUDIT_FILTERS, Instant } from '../../schemas/audit-fields.ts'
@@ -7,7 +6,6 @@ import { EventQuery, EventQueryParams } from '../../schemas/event-query.ts'
 import { BODY_FACTS } from '../../schemas/event-type.ts'
 import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
 import { AUDIT_SCHEMA } from '../../src/store/sqlite/audit-schema.ts'
-import { ROOT } from '../support/source-root.ts'
 
 const test = suite('schemas: the table of audit fields')
 
@@ -31,7 +29,7 @@ test('queries of code, of a URL and by name take the filters of the table and no
 })
 
 test('the verifier in a bundle knows every filter that a bundle can be made by', () => {
-  const verifier = readFileSync(join(ROOT, 'src/export/bundle/verify.mjs'), 'utf8')
+  const verifier = readFileSync(new URL('../../src/verify/bundle/verify.mjs', import.meta.url), 'utf8')
   for (const { name, proof } of AUDIT_FILTERS) {
     if (proof !== 'index') assert.match(verifier, new RegExp(`\\b${name}\\b`), name)
   }

@@ -5,11 +5,6 @@ import * as assert from 'uvu/assert'
 import { parseJson, parseJsonOrUndefined } from '../../schemas/json.ts'
 
 const test = suite('JSON as the language defines it')
-const { parseJson: parseInBundle } = await import(new URL('../../src/export/bundle/verify.mjs', import.meta.url).href)
-const PARSERS: readonly (readonly [name: string, parse: (text: string) => unknown])[] = [
-  ['parseJson', parseJson],
-  ['that of verify.mjs', parseInBundle],
-]
 
 /** Keys and values in the order of the text, whatever a key is called; numbers are told from texts. */
 function listed(value: unknown): unknown {
@@ -51,20 +46,18 @@ const { text: TEXT } = fc.letrec<{ text: string }>((tie) => ({
 }))
 
 test('a key with an escape has its own name, whatever was read before it (A302)', () => {
-  for (const [name, parse] of PARSERS) {
-    const pairs = [
-      ['{"a":0,"\\\\":0}', '{"a":0,"\\"":1}', '"'],
-      ['{"b":[],"\\\\":0}', '{"b":1,"\\n":2}', '\n'],
-      ['{"c":1,"\\\\n":0}', '{"c":1,"\\n\\n":2}', '\n\n'],
-      ['{"d":1,"x\\\\":0}', '{"d":1,"x\\t":2}', 'x\t'],
-      ['{"e":1,"\\\\":0}', '{"e":1,"\\u0041" : 2}', 'A'],
-    ] as const
-    for (const [before, text, key] of pairs) {
-      parse(before)
-      assert.is(Object.keys(parse(text) as object)[1], key, `${name}: ${text}`)
-      parse(before)
-      assert.is(Object.keys((parse(`[[${text}]]`) as object[][])[0]?.[0] ?? {})[1], key, `${name}: within lists`)
-    }
+  const pairs = [
+    ['{"a":0,"\\\\":0}', '{"a":0,"\\"":1}', '"'],
+    ['{"b":[],"\\\\":0}', '{"b":1,"\\n":2}', '\n'],
+    ['{"c":1,"\\\\n":0}', '{"c":1,"\\n\\n":2}', '\n\n'],
+    ['{"d":1,"x\\\\":0}', '{"d":1,"x\\t":2}', 'x\t'],
+    ['{"e":1,"\\\\":0}', '{"e":1,"\\u0041" : 2}', 'A'],
+  ] as const
+  for (const [before, text, key] of pairs) {
+    parseJson(before)
+    assert.is(Object.keys(parseJson(text) as object)[1], key, text)
+    parseJson(before)
+    assert.is(Object.keys((parseJson(`[[${text}]]`) as object[][])[0]?.[0] ?? {})[1], key, `within lists: ${text}`)
   }
 })
 
@@ -72,7 +65,7 @@ test('any text is read as the compiler of the language reads it, in one pass aft
   fc.assert(
     fc.property(fc.array(TEXT, { minLength: 1, maxLength: 6 }), (texts) => {
       for (const text of texts) {
-        for (const [name, parse] of PARSERS) assert.equal(listed(parse(text)), listed(readApart(text)), name)
+        assert.equal(listed(parseJson(text)), listed(readApart(text)))
       }
     }),
     { numRuns: 400 },
@@ -102,29 +95,25 @@ function readApart(text: string): unknown {
 }
 
 test('members named __proto__ are members, the last of two keys counts, and what is no JSON throws or is undefined', () => {
-  for (const [name, parse] of PARSERS) {
-    const value = parse('{"\\"":1,"__proto__":{"x":1},"a":1,"a":2}') as Record<string, unknown>
-    assert.equal(Object.keys(value), ['"', '__proto__', 'a'], name)
-    assert.is(Object.getPrototypeOf(value), Object.prototype, name)
-    assert.is(value.a, 2, name)
-    assert.throws(
-      () => parse('{"\\"":1'),
-      (error: unknown) => error instanceof SyntaxError,
-    )
-  }
+  const value = parseJson('{"\\"":1,"__proto__":{"x":1},"a":1,"a":2}') as Record<string, unknown>
+  assert.equal(Object.keys(value), ['"', '__proto__', 'a'])
+  assert.is(Object.getPrototypeOf(value), Object.prototype)
+  assert.is(value.a, 2)
+  assert.throws(
+    () => parseJson('{"\\"":1'),
+    (error: unknown) => error instanceof SyntaxError,
+  )
   assert.is(parseJsonOrUndefined('{"\\"":}'), undefined)
   assert.is(parseJsonOrUndefined('null'), null)
 })
 
 test('depth and length cost no stack, and time in proportion', () => {
-  for (const [name, parse] of PARSERS) {
-    const deep = parse(`${'['.repeat(50_000)}{"\\"":1}${']'.repeat(50_000)}`)
-    let depth = 0
-    for (let at: unknown = deep; Array.isArray(at); at = at[0]) depth += 1
-    assert.is(depth, 50_000, name)
-    const long = JSON.stringify({ '"': 'x\n"'.repeat(500_000), plain: '\\'.repeat(500_000) })
-    assert.equal(parse(long), JSON.parse(long), name)
-  }
+  const deep = parseJson(`${'['.repeat(50_000)}{"\\"":1}${']'.repeat(50_000)}`)
+  let depth = 0
+  for (let at: unknown = deep; Array.isArray(at); at = at[0]) depth += 1
+  assert.is(depth, 50_000)
+  const long = JSON.stringify({ '"': 'x\n"'.repeat(500_000), plain: '\\'.repeat(500_000) })
+  assert.equal(parseJson(long), JSON.parse(long))
 })
 
 test.run()

@@ -1,8 +1,10 @@
 /** @module Bundles of answers to auditors, made by a test ledger. */
 import type { JsonObject } from '../../schemas/json.ts'
 import { prepareAnswerBundle } from '../../src/export/bundle/issue-bundle.ts'
-import { type BundleVerdict, reportLines, verifyBundle } from '../../src/export/bundle/verifier.ts'
 import type { AuditQuestion } from '../../src/ledger/audit/audit-reads.ts'
+import { reportLines } from '../../src/verify/bundle/report-lines.ts'
+import type { BundleVerdict } from '../../src/verify/bundle/verdict.ts'
+import { verifyBundle } from '../../src/verify/bundle/verify-bundle.ts'
 import { unpackTar } from './bundles.ts'
 import { textLines } from './forged-bundle.ts'
 import { type Files, packedBundle } from './forgery.ts'

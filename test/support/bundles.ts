@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar-stream'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { prepareBundle } from '../../src/export/bundle/issue-bundle.ts'
-import type { BundleProof } from '../../src/export/bundle/statement.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
+import type { BundleProof } from '../../src/verify/bundle/predicate.ts'
 
 export const AUDITOR: Caller = { tenant: 'acme', actor: 'auditor' }
 

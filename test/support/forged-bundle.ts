@@ -3,20 +3,19 @@
  * given, and everything is signed. Only what is wrong with those is left to be found.
  */
 import type { JsonObject } from '../../schemas/json.ts'
-import type { BundlePredicate } from '../../src/export/bundle/statement.ts'
-import {
-  jwksText,
-  type ListedRows,
-  PROOFS_MAX,
-  ReportFacts,
-  readmeText,
-  reportHtml,
-} from '../../src/export/bundle/verifier.ts'
 import { CompactTree } from '../../src/merkle/compact-tree.ts'
 import { leafHash } from '../../src/merkle/hashes.ts'
 import { proveInclusion } from '../../src/merkle/inclusion.ts'
 import { noteSigner } from '../../src/merkle/note-key.ts'
 import { formatTlogProof } from '../../src/merkle/tlog-proof.ts'
+import type { Listed } from '../../src/verify/bundle/bounded-lists.ts'
+import { PROOFS_MAX } from '../../src/verify/bundle/bundle-files.ts'
+import type { Row } from '../../src/verify/bundle/event-rows.ts'
+import type { BundlePredicate } from '../../src/verify/bundle/predicate.ts'
+import { readmeText } from '../../src/verify/bundle/readme.ts'
+import { reportHtml } from '../../src/verify/bundle/report.ts'
+import { ReportFacts } from '../../src/verify/bundle/report-facts.ts'
+import { jwksText } from '../../src/verify/bundle/verifier-keys.ts'
 import {
   checkpointOf,
   type Files,
@@ -39,7 +38,7 @@ export interface Forgery {
   /** Instead of the one that fits the lines. */
   readonly trailer?: string
   /** Of a bundle of an answer: the rows that its report lists. */
-  readonly listed?: ListedRows
+  readonly listed?: Listed<Row>
 }
 
 /** What a sound bundle is made of, to be changed and signed again. */

@@ -2,12 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { signedTrailerText, TRAILER_PAYLOAD_TYPE, type TrailerFacts } from '../../schemas/export-trailer.ts'
 import { textFile } from '../../src/export/bundle/bundle-file.ts'
-import {
-  type BundlePredicate,
-  type BundleProof,
-  STATEMENT_PAYLOAD_TYPE,
-  statementText,
-} from '../../src/export/bundle/statement.ts'
+import { STATEMENT_PAYLOAD_TYPE, statementText } from '../../src/export/bundle/statement.ts'
 import { tarChunks } from '../../src/export/bundle/write-tar.ts'
 import { exportDigest, exportTrailer } from '../../src/export/jsonl.ts'
 import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
@@ -17,6 +12,7 @@ import { noteSigner } from '../../src/merkle/note-key.ts'
 import { signNote } from '../../src/merkle/signed-note.ts'
 import { digestText } from '../../src/signing/digests.ts'
 import { signDsse } from '../../src/signing/dsse.ts'
+import type { BundlePredicate, BundleProof } from '../../src/verify/bundle/predicate.ts'
 
 export interface LogKey {
   /** Name of the log, `<origin>/<tenant>`. */

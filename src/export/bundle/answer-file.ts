@@ -1,8 +1,10 @@
 /** @module The answer in a bundle: its rows, made from the events of the log alone, by the code that whoever verifies makes them again with. */
 import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import { BoundedList, type Listed } from '../../verify/bundle/bounded-lists.ts'
+import type { Row } from '../../verify/bundle/event-rows.ts'
+import type { LoggedEvent } from '../../verify/bundle/gathered.ts'
+import { AuditAnswer } from '../../verify/bundle/questions.ts'
 import { type BundleFile, linesFile, Measure } from './bundle-file.ts'
-import { AuditAnswer, BoundedList, type ListedRows, type LoggedEvent } from './verifier.ts'
 
 const ANSWER = 'answer.jsonl'
 
@@ -12,12 +14,12 @@ export type LogAgain = () => AsyncIterable<LoggedEvent>
 export interface MeasuredAnswer {
   readonly file: BundleFile
   /** The first rows, and how many there are. */
-  readonly listed: ListedRows
+  readonly listed: Listed<Row>
 }
 
 /** Throws where the answer leans on more than can be remembered at once. */
 export async function measuredAnswer(log: LogAgain, question: AnswerQuestion, tenant: string): Promise<MeasuredAnswer> {
-  const listed = new BoundedList()
+  const listed = new BoundedList<Row>()
   const measure = new Measure()
   measure.add(answerHead(question))
   for await (const row of rowsOf(log, question, tenant)) {
@@ -31,9 +33,9 @@ export async function measuredAnswer(log: LogAgain, question: AnswerQuestion, te
   return { file, listed }
 }
 
-const lineOf = (row: JsonObject): string => `${JSON.stringify(row)}\n`
+const lineOf = (row: Row): string => `${JSON.stringify(row)}\n`
 
-async function* rowsOf(log: LogAgain, question: AnswerQuestion, tenant: string): AsyncGenerator<JsonObject, void> {
+async function* rowsOf(log: LogAgain, question: AnswerQuestion, tenant: string): AsyncGenerator<Row, void> {
   const answer = new AuditAnswer(question, tenant)
   do {
     let leaf = 0

@@ -9,9 +9,9 @@ import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import { AnswerCount } from '../../verify/bundle/answer-count.ts'
+import type { BundleQuery } from '../../verify/bundle/predicate.ts'
 import { runOf } from '../run-of.ts'
-import type { BundleQuery } from './statement.ts'
-import { AnswerCount } from './verifier.ts'
 
 const namesWith = (proof: AuditFilterField['proof']): readonly FilterName[] =>
   AUDIT_FILTERS.filter((filter) => filter.proof === proof).map(({ name }) => name)
@@ -57,7 +57,7 @@ function isEmpty(part: EventQuery): boolean {
 }
 
 /** Counts the events that answer the whole query, among all selected events, in their order. */
-export function answersTo({ run: _, also, ...query }: BundleQuery): AnswerCount {
+export function answersTo({ run: _, also, ...query }: BundleQuery): AnswerCount<LedgerEvent> {
   const isAnswer = ({ header, data }: LedgerEvent, claim: CallFacts) =>
     also?.includes(header.type) === true || matchesFacts(query, factsOf(query, header, data, claim))
   return new AnswerCount(query, isAnswer)

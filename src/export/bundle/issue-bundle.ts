@@ -7,6 +7,8 @@ import { refusal } from '../../domain/refusal.ts'
 import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
 import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import type { BundleProof, BundleQuery } from '../../verify/bundle/predicate.ts'
+import { eventsBehind } from '../../verify/bundle/questions.ts'
 import { questionOf } from '../answer/answer-body.ts'
 import { refusedQuestion } from '../answer/issue-answer.ts'
 import { type BodyPortion, type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
@@ -16,8 +18,6 @@ import { orUnbegun } from '../or-unbegun.ts'
 import { type BundleMaker, bundlePortions } from './bundle-portions.ts'
 import { unprovableMember } from './bundle-query.ts'
 import type { BundleHost, BundleReads, BundleRequest } from './plan-bundle.ts'
-import type { BundleProof, BundleQuery } from './statement.ts'
-import { eventsBehind } from './verifier.ts'
 
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
 /** Of a bundle that is made here: every piece of the tar is a portion. */
@@ -125,7 +125,7 @@ interface Issuing {
 
 /** An answer remembers calls, and what is open: 24 bytes each, thrice while their table grows. A call has two events at least, and less than full tables. */
 const BYTES_PER_LEAF = 72
-/** The tables of `verify.mjs` for one answer: of all calls, and of what is open. */
+/** The verifier's tables for one answer: of all calls, and of what is open. */
 const ANSWER_MAX_BYTES = 96 * 1024 * 1024
 
 const PIN_TRIES = 3

@@ -16,20 +16,21 @@ import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tree.ts'
 import { digestText } from '../../signing/digests.ts'
 import type { DsseEnvelope } from '../../signing/dsse.ts'
+import { PROOFS_MAX } from '../../verify/bundle/bundle-files.ts'
+import type { Gathered } from '../../verify/bundle/gathered.ts'
+import { VERIFIER_FILE } from '../../verify/bundle/own-file.ts'
+import type { BundlePredicate, BundleProof, BundleQuery } from '../../verify/bundle/predicate.ts'
+import { readmeText } from '../../verify/bundle/readme.ts'
+import { reportHtml } from '../../verify/bundle/report.ts'
+import { ReportFacts } from '../../verify/bundle/report-facts.ts'
+import { jwksText } from '../../verify/bundle/verifier-keys.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { trailerPayload, trailerUnder } from '../signed-trailer.ts'
 import { type LogAgain, measuredAnswer } from './answer-file.ts'
 import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
 import { stampFiles, streamText, successionFile } from './log-files.ts'
-import {
-  type BundlePredicate,
-  type BundleProof,
-  type BundleQuery,
-  STATEMENT_PAYLOAD_TYPE,
-  statementText,
-} from './statement.ts'
-import { type Gathered, jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
+import { STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
 
 const EVENTS = 'events.jsonl'
 const LOG = 'log.jsonl'
@@ -108,7 +109,7 @@ export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
     ...stampFiles(stamp),
     ...(request.values ? [await valuesFile(inHand)] : []),
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
-    textFile('verify.mjs', readFileSync(new URL('./verify.mjs', import.meta.url), 'utf8')),
+    textFile('verify.mjs', readFileSync(VERIFIER_FILE, 'utf8')),
   ]
   const statement = statementText(signed, predicate, proofOf(request))
   const envelope = await host.sign(STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
@@ -125,7 +126,7 @@ export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
 }
 
 interface Measured {
-  readonly facts: InstanceType<typeof ReportFacts>
+  readonly facts: ReportFacts
   readonly lines: Measure
   readonly log: Measure
   /** Ids of the events that have a proof file. */
@@ -172,7 +173,7 @@ async function measure(inHand: BundleInHand): Promise<Measured> {
 }
 
 /** Further passes over the log, for what needs more than one to stay within its memory. */
-async function takeAgain(inHand: BundleInHand, gathered: readonly Gathered[]): Promise<void> {
+async function takeAgain(inHand: BundleInHand, gathered: readonly Gathered<LedgerEvent>[]): Promise<void> {
   for (;;) {
     const unfinished = gathered.filter((each) => each.nextPass())
     if (unfinished.length === 0) return

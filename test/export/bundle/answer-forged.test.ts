@@ -2,8 +2,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { BundlePredicate } from '../../../src/export/bundle/statement.ts'
-import { BoundedList, eventsBehind } from '../../../src/export/bundle/verifier.ts'
+import { BoundedList } from '../../../src/verify/bundle/bounded-lists.ts'
+import type { Row } from '../../../src/verify/bundle/event-rows.ts'
+import type { BundlePredicate } from '../../../src/verify/bundle/predicate.ts'
+import { eventsBehind } from '../../../src/verify/bundle/questions.ts'
 import { answerBundle, judgedAnswer } from '../../support/answer-bundles.ts'
 import { forgedBundle, partsOf, textLines } from '../../support/forged-bundle.ts'
 import { type Files, type LogKey, predicateOf, signedAgain, withManifest } from '../../support/forgery.ts'
@@ -59,7 +61,7 @@ interface Forged {
 function again({ log }: Context, files: Files, { lines = answerLines(files), ...more }: Forged): Files {
   const { question, rows = lines.length - 1 } = { ...answerOf(files), rows: lines.length - 1, ...more }
   const predicate = { ...predicateOf(files), answer: { question, rows }, ...more.predicate }
-  const listed = new BoundedList()
+  const listed = new BoundedList<Row>()
   for (const line of lines.slice(1)) listed.add(JSON.parse(line) as JsonObject)
   const made = new Map(forgedBundle(files, { ...partsOf(files), predicate, listed }, log))
   if (more.report !== undefined) made.set('report.html', Buffer.from(more.report))

@@ -5,7 +5,6 @@ import * as assert from 'uvu/assert'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { prepareBundle } from '../../../src/export/bundle/issue-bundle.ts'
-import { verifyBundle } from '../../../src/export/bundle/verifier.ts'
 import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
 import { leafHash } from '../../../src/merkle/hashes.ts'
 import { verifyInclusion } from '../../../src/merkle/inclusion.ts'
@@ -14,6 +13,7 @@ import { openNote } from '../../../src/merkle/signed-note.ts'
 import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
 import { type DsseEnvelope, signDsse } from '../../../src/signing/dsse.ts'
 import { createLedgerKeys } from '../../../src/signing/ledger-keys.ts'
+import { verifyBundle } from '../../../src/verify/bundle/verify-bundle.ts'
 import { AUDITOR, unpackTar, writeBundle } from '../../support/bundles.ts'
 import { collect } from '../../support/records.ts'
 import { drive, type RunDriver } from '../../support/run-driver.ts'
@@ -123,7 +123,7 @@ test('the same pin makes the same bytes but for time and id; names are sorted, a
   assert.equal([predicate.tenant, predicate.timeZone, predicate.exportedBy.actor], ['acme', 'UTC', 'auditor'])
   assert.is(
     files.get('verify.mjs')?.toString(),
-    readFileSync(new URL('../../../src/export/bundle/verify.mjs', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../../src/verify/bundle/verify.mjs', import.meta.url), 'utf8'),
   )
 })
 

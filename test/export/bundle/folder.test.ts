@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { verifyBundle } from '../../../src/export/bundle/verifier.ts'
+import { verifyBundle } from '../../../src/verify/bundle/verify-bundle.ts'
 import { unpackTar, writeBundle } from '../../support/bundles.ts'
 import { type Files, type LogKey, predicateOf, signedAgain } from '../../support/forgery.ts'
 import { tempFolder } from '../../support/temp-folder.ts'

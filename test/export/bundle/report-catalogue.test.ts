@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { EventType } from '../../../schemas/event-type.ts'
 import { EVENTS } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { ReportFacts } from '../../../src/export/bundle/verifier.ts'
+import { ReportFacts } from '../../../src/verify/bundle/report-facts.ts'
 
 const test = suite('export: the lists of event types in verify.mjs')
 const CATALOGUE = Object.entries<EventType>(EVENTS)

@@ -3,9 +3,9 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { verifyBundle } from '../../../src/export/bundle/verifier.ts'
 import { noteVerifier } from '../../../src/merkle/note-key.ts'
 import type { LedgerKeys } from '../../../src/signing/ledger-keys.ts'
+import { verifyBundle } from '../../../src/verify/bundle/verify-bundle.ts'
 import { unpackTar, writeBundle } from '../../support/bundles.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { type Files, type LogKey, packedBundle, signedAgain } from '../../support/forgery.ts'
@@ -188,7 +188,7 @@ test('verify.mjs takes a file with the keys of both times', async ({ before, aft
     ['after.tar', after],
   ] as const) {
     writeFileSync(folder.file(name), bundle)
-    const verifier = new URL('../../../src/export/bundle/verify.mjs', import.meta.url).pathname
+    const verifier = new URL('../../../src/verify/bundle/verify.mjs', import.meta.url).pathname
     const { code, stdout } = await runCommand(['node', verifier, folder.file(name), '--key', folder.file('keys')])
     assert.is(code, 0, stdout)
   }

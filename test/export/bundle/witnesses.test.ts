@@ -2,10 +2,11 @@ import { type KeyObject, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type BundleOptions, verifyBundle } from '../../../src/export/bundle/verifier.ts'
 import { cosigner, NOTE_TYPES, type NoteSigner, noteSigner, noteVerifier } from '../../../src/merkle/note-key.ts'
 import { signNote } from '../../../src/merkle/signed-note.ts'
 import { createLedgerKeys } from '../../../src/signing/ledger-keys.ts'
+import type { BundleOptions } from '../../../src/verify/bundle/options.ts'
+import { verifyBundle } from '../../../src/verify/bundle/verify-bundle.ts'
 import { unpackTar, writeBundle } from '../../support/bundles.ts'
 import { runCommand } from '../../support/command-line.ts'
 import { forgedBundle, partsOf } from '../../support/forged-bundle.ts'
@@ -26,7 +27,7 @@ interface Context {
 
 const test = suite<Context>('export: witnesses of a bundle')
 const SECONDS = 1_780_000_000
-const VERIFIER = new URL('../../../src/export/bundle/verify.mjs', import.meta.url).pathname
+const VERIFIER = new URL('../../../src/verify/bundle/verify.mjs', import.meta.url).pathname
 
 const newKey = (): KeyObject => createLedgerKeys(new Date().toISOString(), randomBytes).checkpointKey
 const keys = { ann: newKey(), ben: newKey(), eve: newKey() }

@@ -1,0 +1,73 @@
+/** @module The log: the headers of all events make the root that the checkpoint signed. */
+import type { Header } from '../../../schemas/header.ts'
+import { parseJson } from '../../../schemas/json.ts'
+import { type Bundle, jsonOf, linesOf } from './file-text.ts'
+import { createTree, hexDigest, leafHash } from './hashes.ts'
+import { completePart, isSelected } from './query.ts'
+import { place } from './shown-text.ts'
+import { type CheckedLog, checkChain, createStreamTree, type Signed, type StreamHead } from './stream-tree.ts'
+import type { Fail } from './verdict.ts'
+
+/** Every header once: the roots, the chain of each stream, and the events that the bundle must hold (`wanted`: index by leaf hash). */
+export function checkLog(bundle: Bundle, { manifest, checkpoint, earlier }: Signed, fail: Fail): CheckedLog {
+  const [tree, heads] = [createTree(), createStreamTree()]
+  const [streams, wanted, roots] = [
+    new Map<string, StreamHead>(),
+    new Map<string, number>(),
+    new Map([[0, tree.root()]]),
+  ]
+  const complete = completePart(manifest.query)
+  for (const line of linesOf(bundle, 'log.jsonl', fail)) {
+    const leaf = leafHash(line)
+    const header = jsonOf<Header>(line, `line ${tree.size + 1} of log.jsonl`)
+    if (JSON.stringify(header) !== line)
+      fail('TAMPERED', 'header-form', `line ${tree.size + 1} of log.jsonl is not written as a header is`)
+    checkChain(header, hexDigest(leaf), streams, fail)
+    if (header.tenant !== manifest.tenant)
+      fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
+    if (isSelected(header, manifest.tenant, complete)) wanted.set(leaf.toString('latin1'), tree.size)
+    tree.add(leaf)
+    if (checkpoint.streams !== undefined) heads.add(header.stream, leaf)
+    if (tree.size === earlier?.size || tree.size === checkpoint.size) roots.set(tree.size, tree.root())
+  }
+  const { size } = tree
+  for (const { size: covered, root, what } of earlier === undefined ? [checkpoint] : [checkpoint, earlier]) {
+    if (size < covered)
+      fail('INCOMPLETE', 'log-behind-checkpoint', `${what} covers ${covered} events, the log holds ${size}`)
+    else if (!(roots.get(covered) as Buffer).equals(root))
+      fail('TAMPERED', 'root', `the first ${covered} events are not those that ${what} signed`)
+  }
+  if (size > checkpoint.size)
+    fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
+  if (size === checkpoint.size && checkpoint.streams !== undefined && !heads.root().equals(checkpoint.streams))
+    fail('TAMPERED', 'streams', 'the tree of streams that the checkpoint names is not the one of these events')
+  return { size, ...placesInLog(wanted) }
+}
+
+/** Where each event stands that the bundle must hold, and at last which of them it does not hold. */
+function placesInLog(wanted: Map<string, number>): Omit<CheckedLog, 'size'> {
+  let before = -1
+  const placeOf: CheckedLog['placeOf'] = ({ header }, leaf, fail) => {
+    const name = leaf.toString('latin1')
+    const index = wanted.get(name)
+    if (index === undefined)
+      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, outside the query, or there twice`)
+    else if (index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
+    wanted.delete(name)
+    before = index ?? before
+    return index
+  }
+  return { placeOf, end: (bundle, fail) => nameMissing(bundle, new Set(wanted.values()), fail) }
+}
+
+function nameMissing(bundle: Bundle, missing: ReadonlySet<number>, fail: Fail): void {
+  if (missing.size > 100)
+    fail('INCOMPLETE', 'event-missing', `${missing.size} events are not in events.jsonl; the first of them:`)
+  let [index, named] = [0, 0]
+  for (const line of missing.size === 0 ? [] : linesOf(bundle, 'log.jsonl', fail)) {
+    if (missing.has(index) && named < 100)
+      fail('INCOMPLETE', 'event-missing', `${place(parseJson<Header>(line))} is not in events.jsonl`)
+    if (missing.has(index)) named += 1
+    index += 1
+  }
+}
