@@ -5,7 +5,7 @@ ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc tsconfig.json ./
+COPY package.json package-lock.json .npmrc tsconfig.json biome.json ./
 COPY scripts scripts
 COPY schemas schemas
 COPY projections projections

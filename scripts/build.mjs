@@ -34,6 +34,7 @@ const SOURCES = [
   'examples',
   'package.json',
   'tsconfig.json',
+  'biome.json',
 ]
 /** `projections/server-NAME.ts` each: what the event server runs by itself. */
 const SERVER_PROJECTIONS = ['run', 'run-list']

@@ -22,13 +22,13 @@ function namesUnder(key: string): readonly string[] {
 
 const all = (pattern: RegExp): readonly string[] => [...COMPOSE.matchAll(pattern)].map(([, found = '']) => found)
 
-test('the image is built from every folder that the compiler reads, and from nothing that is not there', () => {
+test('the image is built from every folder that the compiler reads and what forms the verifier of bundles, and from nothing that is not there', () => {
   const copied = [...textOf('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, from = '']) =>
     from.split(' '),
   )
   for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path)
   const { include } = JSON.parse(textOf('tsconfig.json'))
-  const needed = [...include, 'scripts', 'tsconfig.json', 'package.json', 'package-lock.json', '.npmrc']
+  const needed = [...include, 'scripts', 'tsconfig.json', 'package.json', 'package-lock.json', '.npmrc', 'biome.json']
   assert.equal(
     needed.filter((path: string) => !copied.includes(path)),
     [],
