@@ -3,6 +3,8 @@
  * characters that nobody sees, stay what they are. Rule set 2; recorded runs are folded by it, so that it must not change.
  */
 
+import { normalForm } from '../schemas/normal-form.ts'
+
 /** Printable ASCII with single spaces inside: the form already. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/
 /** Not `\s`: that takes a byte order mark, which is invisible, for a space. */
@@ -15,7 +17,7 @@ const RANGE_DASHES = /(\d) ?[\u2012-\u2015] ?(?=\d)/g
 
 export function plainText(text: string): string {
   if (PLAIN.test(text)) return text
-  return trimSpaces(text.normalize('NFC').replace(WHITE_SPACE, ' '))
+  return trimSpaces(normalForm('NFC', text).replace(WHITE_SPACE, ' '))
     .replace(SINGLE_QUOTES, "'")
     .replace(DOUBLE_QUOTES, '"')
     .replace(HYPHENS, '-')
@@ -24,7 +26,7 @@ export function plainText(text: string): string {
 
 /** As `plainText`, in lower case. Lower-casing can undo NFC (U+0130 becomes two code points), so that NFC comes last as well. */
 export function plainLower(text: string): string {
-  return PLAIN.test(text) ? text.toLowerCase() : plainText(text).toLowerCase().normalize('NFC')
+  return PLAIN.test(text) ? text.toLowerCase() : normalForm('NFC', plainText(text).toLowerCase())
 }
 
 /** White space is one space by now: at most one stands at either end. */

@@ -34,11 +34,12 @@ export interface Snippet {
 const PLAIN = /^[\x20-\x7e]*$/
 const PLAIN_WORD = /[a-z0-9]+/g
 
-/** Lower case, without accents and compatibility forms. */
+/** Lower case, without accents and compatibility forms. Accents go first, too: to bring many in a row into their order takes quadratic time. */
 export function wordsOf(text: string): readonly string[] {
   if (PLAIN.test(text)) return text.toLowerCase().match(PLAIN_WORD) ?? []
   return (
     text
+      .replace(/\p{M}+/gu, '')
       .normalize('NFKD')
       .replace(/\p{M}+/gu, '')
       .toLowerCase()

@@ -1,5 +1,6 @@
 /** @module Texts that are equal exactly where two values are equal as the validator sees them: lists are sets, entity strings are normalised. */
 import type { Json, JsonObject } from '../schemas/json.ts'
+import { normalForm } from '../schemas/normal-form.ts'
 
 /** How the values below one critical key compare, and the texts already made of them. */
 export interface SetTexts {
@@ -22,7 +23,7 @@ const NON_ASCII = /[\u0080-\uffff]/
  */
 export function normaliseEntity(text: string): string {
   const lower = text.trim().toLowerCase()
-  return NON_ASCII.test(lower) ? text.trim().normalize('NFC').toLowerCase().normalize('NFC') : lower
+  return NON_ASCII.test(lower) ? normalForm('NFC', normalForm('NFC', text.trim()).toLowerCase()) : lower
 }
 
 /** Keys in UTF-16 order: no result depends on the order in which a sender wrote them. */

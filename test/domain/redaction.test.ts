@@ -2,10 +2,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
 import { type RedactionRule, RedactionRules } from '../../schemas/redaction.ts'
-import { finish, PIECE_STEPS } from '../../src/domain/paced.ts'
+import { finish, Pauses, PIECE_STEPS } from '../../src/domain/paced.ts'
 import { compileRules } from '../../src/domain/redaction/compile-rules.ts'
 import { spansOf } from '../../src/domain/redaction/detectors.ts'
 import { redactCommand } from '../../src/domain/redaction/redact-command.ts'
+import { TextSteps } from '../../src/domain/redaction/text-steps.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { seededRandom } from '../support/random.ts'
 
@@ -24,7 +25,9 @@ function redacted(args: Json, rules: readonly RedactionRule[]): { args: Json; at
 }
 
 const found = (detector: Parameters<typeof spansOf>[0], text: string): string[] =>
-  spansOf(detector, text).map(({ from, to }) => text.slice(from, to))
+  finish(spansOf(detector, text, new TextSteps({ stepsLeft: 1e6 }, new Pauses())))
+    .flat()
+    .map(({ from, to }) => text.slice(from, to))
 
 test('each detector finds its own, whole, and passes over what only looks like it (RUN-94)', () => {
   assert.equal(found('email', 'to <a.b+c@mail.example.com>, not @home nor a@b'), ['a.b+c@mail.example.com'])
@@ -148,6 +151,20 @@ test('looking takes time linear in the text, pauses, and is refused past its cou
   let nested: Json = {}
   for (let i = 0; i < 60; i += 1) nested = { a: nested, b: Array.from({ length: 50 }, () => ({})) }
   redacted(nested, places)
+})
+
+test('many parts of one text are refused or left out as one, never an exception (A247)', () => {
+  const rules: RedactionRule[] = [{ name: 'email', find: ['email'] }]
+  assert.throws(() => redacted('a@a.a '.repeat(170_000), rules), /redaction-too-large/)
+  assert.is(redacted('a.a@'.repeat(250_000), rules).args, '[redacted: email]@')
+})
+
+test('a pattern gives way within one text (A247)', () => {
+  const body = { tool: 't', args: 'a'.repeat(256 * 1024) }
+  const work = redactCommand({ kind: 'claim', body }, [{ name: 'p', pattern: '(?:a|b|c|d)*x' }], env)
+  let pauses = 0
+  while (work.next().done !== true) pauses += 1
+  assert.ok(pauses > 50, `${pauses}`)
 })
 
 test('a pattern that backtracks, looks around or names itself twice is no rule', () => {

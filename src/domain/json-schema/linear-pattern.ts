@@ -3,6 +3,7 @@
  * once (Thompson 1968), so that no text makes the match backtrack. ECMAScript syntax with flag `u`, without look-around and
  * back-references, which have no such bound.
  */
+import { finish, type Paced, Pauses } from '../paced.ts'
 import { type Atom, type Atoms, type PatternNode, parsePattern } from './parse-pattern.ts'
 import { spend, type Work } from './work.ts'
 
@@ -12,12 +13,16 @@ const STATES_MAX = 2_000
 const STATE_STEPS = 30
 /** What a text costs before its first character. */
 const TEXT_STEPS = 10
+/** Steps of a pattern in the time of a step between pauses. */
+const STEPS_A_PAUSE_STEP = 4
 /** States that are made ready for one text in the time of a step. */
 const STATES_READY_A_STEP = 16
 
 export interface LinearPattern {
   /** Whether the pattern occurs in the text. Throws `WorkExhausted`. */
   test(text: string, work: Work): boolean
+  /** The same, with pauses. */
+  search(text: string, work: Work, pauses: Pauses): Paced<boolean>
 }
 
 type State =
@@ -38,7 +43,9 @@ interface Building {
 export function compilePattern(source: string, work: Work, atoms: Atoms = new Map()): LinearPattern {
   const states: State[] = [{ kind: 'match' }]
   const start = addNode(parsePattern(source, { work, atoms }), 0, { states, work })
-  return { test: (text, forText) => runs({ states, start, work: forText }, text) }
+  const search: LinearPattern['search'] = (text, forText, pauses) =>
+    runs({ states, start, work: forText }, text, pauses)
+  return { search, test: (text, forText) => finish(search(text, forText, new Pauses())) }
 }
 
 /** Adds a node's states in front of state `next`; answers where it starts. */
@@ -94,8 +101,10 @@ interface Place {
   readonly at: number
 }
 
-function runs(machine: Machine, text: string): boolean {
-  spend(machine.work, TEXT_STEPS + machine.states.length / STATES_READY_A_STEP)
+function* runs(machine: Machine, text: string, pauses: Pauses): Paced<boolean> {
+  const ready = TEXT_STEPS + machine.states.length / STATES_READY_A_STEP
+  spend(machine.work, ready)
+  pauses.count(ready / STEPS_A_PAUSE_STEP)
   // The last place at which each state was entered: a state is followed once a place, which is what bounds the time.
   const entered = new Int32Array(machine.states.length).fill(-1)
   let current: number[] = []
@@ -108,6 +117,8 @@ function runs(machine: Machine, text: string): boolean {
     const code = text.codePointAt(at)
     if (code === undefined) return false
     spend(machine.work, to.followed)
+    pauses.count(to.followed / STEPS_A_PAUSE_STEP)
+    if (pauses.due()) yield
     current = []
     for (const index of to.here) {
       const state = machine.states[index] as State

@@ -1,26 +1,20 @@
 /** @module Numbers that carry check digits: whether they hold tells a number from digits that only look like one. */
 
-/** ISO/IEC 7812-1 annex B (Luhn), and a first digit and length that an issuer of payment cards uses. */
-export function isCardNumber(digits: string): boolean {
-  return hasIssuer(digits) && luhn(digits) && !/^(\d)\1*$/.test(digits)
+/** Shortest and longest number of a payment card, in digits (ISO/IEC 7812-1). */
+const CARD_MIN_DIGITS = 13
+export const CARD_MAX_DIGITS = 19
+
+/** Whether so many digits with this first one are of an issuer of payment cards. 13: 4 alone; 14 and 15: 3; more: 2 to 6. Leaves out times in milliseconds, which begin with 1. */
+export function isOfIssuer(first: number, count: number): boolean {
+  if (count < CARD_MIN_DIGITS) return false
+  if (count === CARD_MIN_DIGITS) return first === 4
+  if (count <= 15) return first === 3
+  return first >= 2 && first <= 6
 }
 
-/** 13 digits: 4 alone; 14 and 15: 3; more: 2 to 6. Leaves out times in milliseconds, which begin with 1. */
-function hasIssuer(digits: string): boolean {
-  const first = digits.charAt(0)
-  if (digits.length === 13) return first === '4'
-  if (digits.length <= 15) return first === '3'
-  return first >= '2' && first <= '6'
-}
-
-function luhn(digits: string): boolean {
-  let sum = 0
-  for (let i = 0; i < digits.length; i += 1) {
-    const digit = digits.charCodeAt(digits.length - 1 - i) - 48
-    const doubled = digit * 2
-    sum += i % 2 === 0 ? digit : doubled > 9 ? doubled - 9 : doubled
-  }
-  return sum % 10 === 0
+/** What a digit that is doubled counts (ISO/IEC 7812-1 annex B, Luhn): of an even number of digits that is each second one from the first on. */
+export function doubledDigit(digit: number): number {
+  return digit > 4 ? digit * 2 - 9 : digit * 2
 }
 
 /** Lengths by country (ISO 13616, registry of SWIFT). */
@@ -38,24 +32,26 @@ const IBAN_CHARS: ReadonlyMap<string, number> = new Map(
 export function ibanLength(text: string): number | undefined {
   const chars = IBAN_CHARS.get(text.slice(0, 2).toUpperCase())
   if (chars === undefined) return undefined
+  const values: number[] = []
   let end = 0
-  let iban = ''
-  for (; end < text.length && iban.length < chars; end += 1) if (text[end] !== ' ') iban += text[end]
-  return iban.length === chars && remainder(iban.slice(4) + iban.slice(0, 4)) === 1 ? end : undefined
+  for (; end < text.length && values.length < chars; end += 1) {
+    const code = text.charCodeAt(end)
+    if (code !== 0x20) values.push(numberOf(code))
+  }
+  return values.length === chars && remainder(values) === 1 ? end : undefined
 }
 
 /** Letters count as 10 to 35. */
-function remainder(characters: string): number {
+function numberOf(code: number): number {
+  return code < 0x40 ? code - 0x30 : (code | 0x20) - 0x61 + 10
+}
+
+/** Of the number with its first four characters at its end. */
+function remainder(values: readonly number[]): number {
   let rest = 0
-  for (const character of characters) {
-    const value = Number.parseInt(character, 36)
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[(i + 4) % values.length] ?? 0
     rest = (value > 9 ? rest * 100 + value : rest * 10 + value) % 97
   }
   return rest
-}
-
-/** ITU-T E.164: 7 to 15 digits behind the plus. */
-export function isPhoneNumber(text: string): boolean {
-  const digits = text.replaceAll(/\D/g, '').length
-  return digits >= 7 && digits <= 15
 }

@@ -1,149 +1,25 @@
-/**
- * @module What the ledger finds in texts by itself. Every expression is our own and takes time linear in the text: what is unbounded in it begins
- * behind a literal, and what could begin anywhere is bounded.
- */
+/** @module What the ledger finds in texts by itself, in time linear in the text, whatever it holds. */
 import type { RedactionDetector } from '../../../schemas/redaction.ts'
-import { ibanLength, isCardNumber, isPhoneNumber } from './check-digits.ts'
+import type { Paced } from '../paced.ts'
+import { EMAILS } from './find-addresses.ts'
+import { CARDS, IBANS, PHONES, SSNS } from './find-numbers.ts'
+import { JWTS, SECRETS } from './find-secrets.ts'
+import { type Scanner, type Span, scanText } from './scan-text.ts'
+import type { TextSteps } from './text-steps.ts'
 
-/** A part of a text: `[from, to)` in UTF-16 code units. */
-export interface Span {
-  readonly from: number
-  readonly to: number
+const SCANNERS: Readonly<Record<RedactionDetector, readonly Scanner[]>> = {
+  card: [CARDS],
+  email: [EMAILS],
+  iban: [IBANS],
+  jwt: [JWTS],
+  phone: [PHONES],
+  secret: SECRETS,
+  'us-ssn': [SSNS],
 }
 
-type Detector = (text: string) => Span[]
-
-/** RFC 5321 section 4.5.3.1: 64 octets before the `@`, 255 behind it. */
-const LOCAL_MAX_CHARS = 64
-const DOMAIN_MAX_CHARS = 255
-const SHORTEST_JWT_PART = 8
-
-export function spansOf(detector: RedactionDetector, text: string): Span[] {
-  return DETECTORS[detector](text)
-}
-
-const DETECTORS: Readonly<Record<RedactionDetector, Detector>> = {
-  card: cards,
-  email: emails,
-  iban: ibans,
-  jwt: jwts,
-  phone: (text) => matches(/(?<![\p{L}\p{N}])\+\d(?:[ ().-]{0,2}\d){6,14}(?!\d)/gu, text, isPhoneNumber),
-  secret: secrets,
-  'us-ssn': (text) => matches(/(?<!\d)(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?!\d)/g, text),
-}
-
-function matches(expression: RegExp, text: string, holds: (found: string) => boolean = () => true): Span[] {
-  const spans: Span[] = []
-  for (const { 0: found, index } of text.matchAll(expression)) {
-    if (holds(found)) spans.push({ from: index, to: index + found.length })
-  }
-  return spans
-}
-
-/** From each `@` to both sides: an expression that began with what may stand before it would read a long text again from each of its places. */
-function emails(text: string): Span[] {
-  const spans: Span[] = []
-  for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
-    let from = at
-    while (from > 0 && at - from < LOCAL_MAX_CHARS && isLocal(text, from - 1)) from -= 1
-    const domain = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/u.exec(text.slice(at + 1, at + 1 + DOMAIN_MAX_CHARS))?.[0]
-    if (from < at && domain !== undefined) spans.push({ from, to: at + 1 + domain.length })
-  }
-  return spans
-}
-
-/** RFC 5322 `dot-atom`, and every letter of every script (RFC 6531). */
-function isLocal(text: string, at: number): boolean {
-  const code = text.charCodeAt(at)
-  return code > 127 ? !/\s/.test(text.charAt(at)) : /[\w.!#$%&'*+/=?^`{|}~-]/.test(text.charAt(at))
-}
-
-interface DigitGroup {
-  readonly from: number
-  readonly to: number
-}
-
-/** Longest number of a payment card, in digits; and shortest (ISO/IEC 7812-1). */
-const CARD_MAX_DIGITS = 19
-const CARD_MIN_DIGITS = 13
-
-/** Groups of digits with one space or hyphen between them, and the longest row of them from each group on that is a card's number. */
-function cards(text: string): Span[] {
-  const spans: Span[] = []
-  const groups: DigitGroup[] = matches(/(?<![\p{L}\p{N}])\d{1,19}(?![\p{L}\p{N}])/gu, text)
-  for (let first = 0; first < groups.length; first += 1) {
-    const last = lastOfCard(text, groups, first)
-    if (last === undefined) continue
-    spans.push({ from: groups[first]?.from ?? 0, to: groups[last]?.to ?? 0 })
-    first = last
-  }
-  return spans
-}
-
-function lastOfCard(text: string, groups: readonly DigitGroup[], first: number): number | undefined {
-  let digits = ''
-  let found: number | undefined
-  for (let i = first; i < groups.length; i += 1) {
-    const { from, to } = groups[i] as DigitGroup
-    const before = groups[i - 1]
-    if (i > first && before !== undefined && !/^[ -]$/.test(text.slice(before.to, from))) break
-    digits += text.slice(from, to)
-    if (digits.length > CARD_MAX_DIGITS) break
-    if (digits.length >= CARD_MIN_DIGITS && isCardNumber(digits)) found = i
-  }
-  return found
-}
-
-/** The check digits say where it ends: the text may go on with what could belong to it. */
-function ibans(text: string): Span[] {
-  return matches(/(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){11,30}/gu, text).flatMap(({ from, to }) => {
-    const length = ibanLength(text.slice(from, to))
-    return length === undefined ? [] : [{ from, to: from + length }]
-  })
-}
-
-/** RFC 7515 compact form: a part that begins with `{"` in base64url, and two more. */
-function jwts(text: string): Span[] {
-  return matches(/[\w.-]{24,}/g, text).flatMap(({ from, to }) => {
-    let at = from
-    const parts = text.slice(from, to).split('.')
-    for (const [i, part] of parts.entries()) {
-      const begins = part.indexOf('eyJ')
-      const isHead = begins !== -1 && part.length - begins >= SHORTEST_JWT_PART
-      if (isHead && (parts[i + 1]?.length ?? 0) >= SHORTEST_JWT_PART) return [{ from: at + begins, to }]
-      at += part.length + 1
-    }
-    return []
-  })
-}
-
-/** Forms that say what they are: keys with the prefix of who issued them, passwords within a URL. */
-const SECRETS: readonly RegExp[] = [
-  /(?<![A-Za-z0-9])(?:sk-|sk_live_|sk_test_|rk_live_|whsec_|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|npm_|hf_|pypi-|dop_v1_|AIza|ya29\.)[\w-]{16,}/g,
-  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
-  /:\/\/[^\s:/@]{1,64}:[^\s/@]{1,128}@/g,
-]
-/** Of an `Authorization` header (RFC 6750, RFC 7617): words follow these words as well, but seldom one with a digit in it. */
-const AUTHORIZATION = /\b(?:bearer|basic|token) {1,4}[\w.~+/-]{12,}=*/gi
-
-function secrets(text: string): Span[] {
-  const found = SECRETS.flatMap((expression) => matches(expression, text))
-  return [...privateKeys(text), ...matches(AUTHORIZATION, text, (value) => /\d/.test(value)), ...found]
-}
-
-/** RFC 7468. One that does not end is left out to the end of the text. */
-function privateKeys(text: string): Span[] {
-  const spans: Span[] = []
-  let end = 0
-  for (const {
-    0: { length },
-    index,
-  } of text.matchAll(/-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----/g)) {
-    if (index < end) continue
-    const last = text.indexOf('-----END', index + length)
-    const dashes = last === -1 ? -1 : text.indexOf('-----', last + 8)
-    end = dashes === -1 ? text.length : dashes + 5
-    spans.push({ from: index, to: end })
-  }
-  return spans
+/** What is found, as lists that are each in the order of the text. */
+export function* spansOf(detector: RedactionDetector, text: string, steps: TextSteps): Paced<Span[][]> {
+  const lists: Span[][] = []
+  for (const scanner of SCANNERS[detector]) lists.push(yield* scanText(scanner, text, steps))
+  return lists
 }

@@ -8,7 +8,7 @@ import { type Refusal, refusal } from '../refusal.ts'
 import type { RunCommand } from '../run-command.ts'
 import { COMMAND_MEMBERS, type Members, type ValueMember } from './command-members.ts'
 import { compileRules, searches } from './compile-rules.ts'
-import { type Blind, markerOf, TextTooLong } from './redact-text.ts'
+import { type Blind, markerOf, TextTooLong, TooMuchLeftOut } from './redact-text.ts'
 import {
   below,
   type Here,
@@ -17,11 +17,11 @@ import {
   redactMembers,
   redactValue,
   rootOf,
-  TooMuchLeftOut,
 } from './redact-value.ts'
+import { TextSteps } from './text-steps.ts'
 
 /** What one body may take: some 20 ns a step. */
-export const REDACTION_STEPS_MAX = 20_000_000
+export const REDACTION_STEPS_MAX = 40_000_000
 
 export interface RedactionEnv {
   readonly blind: Blind
@@ -72,7 +72,7 @@ function redactionBy(declared: RedactionInForce, env: RedactionEnv): Redaction |
   if (!compiled.ok) return { refusal: patternFault(compiled) }
   const work: Work = { stepsLeft: REDACTION_STEPS_MAX }
   const names = new Set(declared.map(({ name }) => name))
-  return { rules: compiled.rules, names, ...env, work, pauses: new Pauses(), leftOut: [] }
+  return { rules: compiled.rules, names, ...env, steps: new TextSteps(work, new Pauses()), leftOut: [] }
 }
 
 /** Refused where a pattern is not accepted. */

@@ -1,22 +1,29 @@
 /** @module One text, or one number, under the rules that look into it. */
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import type { RedactionDetector } from '../../../schemas/redaction.ts'
-import { spend, type Work } from '../json-schema/work.ts'
+import type { Paced } from '../paced.ts'
 import type { CompiledRule } from './compile-rules.ts'
-import { type Span, spansOf } from './detectors.ts'
+import { spansOf } from './detectors.ts'
+import { plainForm } from './plain-form.ts'
+import type { Span } from './scan-text.ts'
+import type { TextSteps } from './text-steps.ts'
 
 /** Keyed digest of a text: who does not hold the key learns nothing from it. */
 export type Blind = (text: string) => string
 
-/** A text is looked through in one go. */
 export const SEARCHED_TEXT_MAX_CHARS = 1024 * 1024
-/** Characters that a detector reads in the time of a step. */
-const CHARS_A_STEP = 4
+/** Fewer than the pointers of a body that is as large as bodies may be. */
+export const LEFT_OUT_MAX = 10_000
+/** To write a marker, and to make the digest in it. */
+const MARKER_STEPS = 10
+const DIGEST_STEPS = 250
 /** No detector finds anything in less. */
 const SHORTEST_CHARS = 5
 const TAG_CHARS = 32
 
 export class TextTooLong extends Error {}
+
+export class TooMuchLeftOut extends Error {}
 
 export interface RedactedText {
   readonly text: string
@@ -27,7 +34,7 @@ export interface RedactedText {
 export interface TextSearch {
   readonly rules: readonly CompiledRule[]
   readonly blind: Blind
-  readonly work: Work
+  readonly steps: TextSteps
 }
 
 /** What is in the place of a value. */
@@ -46,31 +53,49 @@ export function isMarker(text: string, names: ReadonlySet<string>): boolean {
   return name !== undefined && names.has(name)
 }
 
-/** Undefined where nothing is to be left out. Throws `WorkExhausted` and `TextTooLong`. */
-export function searchText(text: string, search: TextSearch): RedactedText | undefined {
-  const { rules, blind } = search
+/** Undefined where nothing is to be left out. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
+export function* searchText(text: string, search: TextSearch): Paced<RedactedText | undefined> {
+  const { rules, blind, steps } = search
   if (rules.length === 0) return undefined
   if (text.length > SEARCHED_TEXT_MAX_CHARS) throw new TextTooLong()
-  const whole = rules.find((rule) => rule.pattern?.test(text, search.work) === true)
-  if (whole !== undefined) return { text: markerOf(whole, text, blind), by: [whole] }
+  for (const rule of rules) {
+    if (rule.pattern === undefined || !(yield* rule.pattern.search(text, steps.work, steps.pauses))) continue
+    return whole(text, rule, search)
+  }
   if (text.length < SHORTEST_CHARS) return undefined
-  const plain = plainForm(text)
-  const parts: Part[] = []
-  const found = new Map<RedactionDetector, readonly Span[]>()
+  const plain = yield* plainForm(text, SEARCHED_TEXT_MAX_CHARS * 2, steps)
+  const found = new Map<RedactionDetector, CompiledRule>()
+  const lists: PartsInOrder[] = []
   for (const rule of rules) {
     for (const detector of rule.find) {
       if (found.has(detector)) continue
-      spend(search.work, text.length / CHARS_A_STEP + 1)
-      const spans = spansOf(detector, text)
-      found.set(detector, spans)
+      found.set(detector, rule)
+      const spans = yield* spansOf(detector, text, steps)
       // Hidden by characters that look alike or are not seen: where it stands cannot be told.
-      if (plain !== undefined && spansOf(detector, plain).length > spans.length) {
-        return { text: markerOf(rule, text, blind), by: [rule] }
+      if (plain !== undefined && countOf(yield* spansOf(detector, plain, steps)) > countOf(spans)) {
+        return whole(text, rule, search)
       }
-      parts.push(...spans.map((span) => ({ ...span, rule })))
+      lists.push(...spans.map((each) => ({ rule, spans: each, next: 0 })))
     }
   }
-  return parts.length === 0 ? undefined : without(text, parts, blind)
+  if (lists.every(({ spans }) => spans.length === 0)) return undefined
+  return yield* without(text, yield* joined(lists, steps), { blind, steps })
+}
+
+function whole(text: string, rule: CompiledRule, { blind, steps }: TextSearch): RedactedText {
+  steps.read(text.length)
+  return { text: markerOf(rule, text, blind), by: [rule] }
+}
+
+function countOf(lists: readonly (readonly Span[])[]): number {
+  return lists.reduce((count, { length }) => count + length, 0)
+}
+
+interface PartsInOrder {
+  readonly rule: CompiledRule
+  readonly spans: readonly Span[]
+  /** Of `spans`, the first that is not taken yet. */
+  next: number
 }
 
 interface Part extends Span {
@@ -78,29 +103,50 @@ interface Part extends Span {
 }
 
 /** Parts that overlap are one, by the rule that comes first. */
-function without(text: string, parts: Part[], blind: Blind): RedactedText {
-  parts.sort((a, b) => a.from - b.from || a.rule.order - b.rule.order)
-  const merged: Part[] = []
-  for (const part of parts) {
-    const last = merged.at(-1)
-    if (last === undefined || part.from >= last.to) merged.push(part)
+function* joined(lists: readonly PartsInOrder[], steps: TextSteps): Paced<Part[]> {
+  const parts: Part[] = []
+  for (let list = firstOf(lists); list !== undefined; list = firstOf(lists)) {
+    steps.spend(lists.length)
+    if (steps.due()) yield
+    const { from, to } = list.spans[list.next] as Span
+    list.next += 1
+    const last = parts.at(-1)
+    if (last === undefined || from >= last.to) parts.push({ from, to, rule: list.rule })
     else {
-      const rule = part.rule.order < last.rule.order ? part.rule : last.rule
-      merged[merged.length - 1] = { from: last.from, to: Math.max(last.to, part.to), rule }
+      const rule = list.rule.order < last.rule.order ? list.rule : last.rule
+      parts[parts.length - 1] = { from: last.from, to: Math.max(last.to, to), rule }
     }
   }
+  return parts
+}
+
+/** The list whose next part begins first. */
+function firstOf(lists: readonly PartsInOrder[]): PartsInOrder | undefined {
+  let first: PartsInOrder | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const list of lists) {
+    const from = list.spans[list.next]?.from ?? Number.POSITIVE_INFINITY
+    if (from >= least) continue
+    least = from
+    first = list
+  }
+  return first
+}
+
+function* without(
+  text: string,
+  parts: readonly Part[],
+  { blind, steps }: Pick<TextSearch, 'blind' | 'steps'>,
+): Paced<RedactedText> {
+  if (parts.length > LEFT_OUT_MAX) throw new TooMuchLeftOut()
   let rest = 0
   let remaining = ''
-  for (const { from, to, rule } of merged) {
+  for (const { from, to, rule } of parts) {
+    steps.read(to - from)
+    steps.spend(rule.comparable ? DIGEST_STEPS : MARKER_STEPS)
+    if (steps.due()) yield
     remaining += text.slice(rest, from) + markerOf(rule, text.slice(from, to), blind)
     rest = to
   }
-  return { text: remaining + text.slice(rest), by: merged.map(({ rule }) => rule) }
-}
-
-/** Full-width digits as digits, and nothing that is not seen; undefined where that changes nothing. */
-function plainForm(text: string): string | undefined {
-  if (/^[\x20-\x7e\s]*$/.test(text)) return undefined
-  const plain = text.normalize('NFKC').replaceAll(/[\p{Cf}\p{Cc}]/gu, '')
-  return plain === text || plain.length > SEARCHED_TEXT_MAX_CHARS * 2 ? undefined : plain
+  return { text: remaining + text.slice(rest), by: parts.map(({ rule }) => rule) }
 }

@@ -1,10 +1,18 @@
 /** @module A JSON value under the rules: what lies at their places and what they find in texts is left out, all else stays the same object. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { pointerStep, type Token } from '../../../schemas/json-pointer.ts'
-import { spend, type Work } from '../json-schema/work.ts'
-import type { Paced, Pauses } from '../paced.ts'
+import type { Paced } from '../paced.ts'
 import { type CompiledRule, searches } from './compile-rules.ts'
-import { type Blind, isMarker, markerOf, searchText } from './redact-text.ts'
+import {
+  type Blind,
+  isMarker,
+  LEFT_OUT_MAX,
+  markerOf,
+  type RedactedText,
+  searchText,
+  TooMuchLeftOut,
+} from './redact-text.ts'
+import type { TextSteps } from './text-steps.ts'
 
 /** One value that was left out. */
 export interface RedactedPlace {
@@ -22,15 +30,11 @@ export interface Redaction {
   readonly blind: Blind
   /** Canonical text of a value. */
   readonly textOf: (value: Json) => string
-  readonly work: Work
-  readonly pauses: Pauses
+  readonly steps: TextSteps
   readonly leftOut: RedactedPlace[]
 }
 
-/** Fewer than the pointers of a body that is as large as bodies may be. */
-const LEFT_OUT_MAX = 10_000
-
-export class TooMuchLeftOut extends Error {}
+const VALUE_STEPS = 1
 
 /** How far a place of a rule leads to where the walk is. */
 interface Towards {
@@ -64,7 +68,7 @@ function withEmpty(at: Towards): Towards[] {
 export function below(here: Here, token: Token, redaction: Redaction): Here {
   const pointer = here.pointer + pointerStep(token)
   if (here.towards.length === 0) return { ...here, pointer }
-  spend(redaction.work, here.towards.length)
+  redaction.steps.spend(here.towards.length)
   const towards: Towards[] = []
   let { covered, searching } = here
   for (const at of stepped(here.towards, String(token))) {
@@ -98,10 +102,9 @@ function stepped(towards: readonly Towards[], token: string): Towards[] {
 export function* redactValue(value: Json, here: Here, redaction: Redaction): Paced<Json> {
   if (here.covered !== undefined) return wholly(value, here, { rule: here.covered, redaction })
   if (here.towards.length === 0 && here.searching.length === 0) return value
-  spend(redaction.work, 1)
-  redaction.pauses.count(1)
-  if (typeof value === 'string') return textAt(value, here, redaction)
-  if (typeof value === 'number') return numberAt(value, here, redaction)
+  redaction.steps.spend(VALUE_STEPS)
+  if (typeof value === 'string') return yield* textAt(value, here, redaction)
+  if (typeof value === 'number') return yield* numberAt(value, here, redaction)
   if (typeof value !== 'object' || value === null) return value
   return isJsonObject(value) ? yield* redactMembers(value, here, redaction) : yield* inList(value, here, redaction)
 }
@@ -110,33 +113,33 @@ function wholly(value: Json, { pointer }: Here, of: { rule: CompiledRule; redact
   const { rule, redaction } = of
   if (typeof value === 'string' && isMarker(value, redaction.names)) return value
   note(redaction, { at: pointer, rule: rule.name })
-  return markerOf(rule, redaction.textOf(value), redaction.blind)
+  return markerOf(rule, rule.comparable ? redaction.textOf(value) : '', redaction.blind)
 }
 
-function textAt(text: string, { pointer, searching }: Here, redaction: Redaction): string {
-  const { names, blind, work } = redaction
-  if (isMarker(text, names)) return text
-  const before = work.stepsLeft
-  const found = searchText(text, { rules: searching, blind, work })
-  redaction.pauses.count((before - work.stepsLeft) / 4)
-  for (const rule of found?.by ?? []) note(redaction, { at: pointer, rule: rule.name })
-  return found?.text ?? text
+/** What the rules that look into texts find in one. */
+function found(text: string, { searching: rules }: Here, { blind, steps }: Redaction): Paced<RedactedText | undefined> {
+  return searchText(text, { rules, blind, steps })
+}
+
+function* textAt(text: string, here: Here, redaction: Redaction): Paced<string> {
+  if (isMarker(text, redaction.names)) return text
+  const redacted = yield* found(text, here, redaction)
+  for (const rule of redacted?.by ?? []) note(redaction, { at: here.pointer, rule: rule.name })
+  return redacted?.text ?? text
 }
 
 /** A number is its digits: it is left out whole. */
-function numberAt(value: number, { pointer, searching }: Here, redaction: Redaction): Json {
-  const { blind, work } = redaction
-  const found = searchText(String(value), { rules: searching, blind, work })
-  const rule = found?.by[0]
+function* numberAt(value: number, here: Here, redaction: Redaction): Paced<Json> {
+  const rule = (yield* found(String(value), here, redaction))?.by[0]
   if (rule === undefined) return value
-  note(redaction, { at: pointer, rule: rule.name })
-  return markerOf(rule, String(value), blind)
+  note(redaction, { at: here.pointer, rule: rule.name })
+  return markerOf(rule, String(value), redaction.blind)
 }
 
 function* inList(list: readonly Json[], here: Here, redaction: Redaction): Paced<Json> {
   let copy: Json[] | undefined
   for (const [i, value] of list.entries()) {
-    if (redaction.pauses.due()) yield
+    if (redaction.steps.due()) yield
     const now = yield* redactValue(value, below(here, i, redaction), redaction)
     if (now === value) continue
     copy ??= [...list]
@@ -150,8 +153,8 @@ export function* redactMembers(object: JsonObject, here: Here, redaction: Redact
   const members: [string, Json][] = []
   let isSame = true
   for (const [name, value] of Object.entries(object)) {
-    if (redaction.pauses.due()) yield
-    const named = nameAt(name, here, redaction)
+    if (redaction.steps.due()) yield
+    const named = yield* nameAt(name, here, redaction)
     if (named === undefined) {
       isSame = false
       continue
@@ -166,14 +169,13 @@ export function* redactMembers(object: JsonObject, here: Here, redaction: Redact
 }
 
 /** Undefined where the member goes with its name: of two names that are left out nobody could tell which is which. */
-function nameAt(name: string, { pointer, searching }: Here, redaction: Redaction): string | undefined {
-  const { names, blind, work } = redaction
-  if (isMarker(name, names)) return name
-  const found = searchText(name, { rules: searching, blind, work })
-  const [first] = found?.by ?? []
-  if (found === undefined || first === undefined) return name
-  note(redaction, { at: pointer, rule: first.name, member: true })
-  return found.by.every(({ comparable }) => comparable) ? found.text : undefined
+function* nameAt(name: string, here: Here, redaction: Redaction): Paced<string | undefined> {
+  if (isMarker(name, redaction.names)) return name
+  const redacted = yield* found(name, here, redaction)
+  const [first] = redacted?.by ?? []
+  if (redacted === undefined || first === undefined) return name
+  note(redaction, { at: here.pointer, rule: first.name, member: true })
+  return redacted.by.every(({ comparable }) => comparable) ? redacted.text : undefined
 }
 
 function note({ leftOut }: Redaction, one: RedactedPlace): void {
