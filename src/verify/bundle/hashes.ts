@@ -14,13 +14,13 @@ export const base64 = (text: string): Buffer | undefined => {
 export const leafHash = (entry: string): Buffer => sha256(Buffer.of(0), entry)
 const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right)
 
-/** Keeps the roots of the perfect subtrees so far, widest first; where two are of one width, they are joined. */
 /** The size of a tree, and its root. */
 export interface TreeHead {
   readonly size: number
   readonly root: Buffer
 }
 
+/** Keeps the roots of the perfect subtrees so far, widest first; where two are of one width, they are joined. */
 export function createTree() {
   const subtrees: Buffer[] = []
   const tree = {
