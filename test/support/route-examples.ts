@@ -39,7 +39,7 @@ const QUERIES: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/v1/runs/{run}/context': () => ['', 'step=0', 'revision=1'],
   '/v1/events': () => ['', 'type=RunStarted', 'actor=bravo-actor'],
   '/v1/log/proof/inclusion': ({ event }) => [`event=${event}`, 'index=0'],
-  '/v1/log/proof/consistency': () => ['from=0', 'from=1'],
+  '/v1/log/proof/consistency': () => ['from=1'],
   '/v1/audit/search': () => ['text=shared', 'text=bravo-secret', 'text=%22shared+word%22'],
   '/v1/audit/sample': () => ['seed=s'],
   '/v1/audit/events': ({ run, call, event: _ }) => [
