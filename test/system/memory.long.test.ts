@@ -64,6 +64,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test(`1,000 runs of 498 KiB, 64 unread bundles and 300 held batches stay below ${BUDGET_MIB} MiB and the base (F38, F39)`, async () => {
   await using server = await startServer({
+    // As Node 22 has it: the base is the engine's own memory, whichever engine it is.
+    nodeArgs: ['--max-semi-space-size=16'],
     args: ['--memory', `${BUDGET_MIB}MiB`, '--rate-per-second', '0', '--open-metrics', 'true'],
   })
   const token = await server.token()
