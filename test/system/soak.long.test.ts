@@ -25,7 +25,7 @@ const linux = process.platform === 'linux' ? test : test.skip
 linux(
   `${SECONDS} s of writes and reads: memory and handles do not grow with time, and all of it verifies (F57)`,
   async () => {
-    await using server = await startServer({ nodeArgs: ['--max-old-space-size=128'] })
+    await using server = await startServer({ nodeArgs: ['--max-old-space-size=128', '--max-semi-space-size=16'] })
     const client = await server.client()
     const samples: { bytes: number; handles: number }[] = []
     let written = 0
