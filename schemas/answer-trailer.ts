@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { EventQuery } from './event-query.ts'
 import type { JsonObject } from './json.ts'
+import { Losses } from './loss-schema.ts'
 import { Digest } from './names.ts'
 
 /** DSSE payload type: no other signature of the log's key is ever good for such a trailer. */
@@ -26,7 +27,8 @@ export const AnswerQuestion = z.strictObject({
 })
 
 export const AnswerTrailer = z.strictObject({
-  v: z.literal(1),
+  /** 2: it names losses. */
+  v: z.union([z.literal(1), z.literal(2)]),
   ledgerId: z.string(),
   tenant: z.string(),
   question: AnswerQuestion,
@@ -50,6 +52,8 @@ export const AnswerTrailer = z.strictObject({
   }),
   /** RFC 3339. */
   time: z.string(),
+  /** What is lost of what was asked, or cannot be proven: then rows may be missing. */
+  losses: Losses.optional(),
   signature: z.strictObject({
     /** `<name of the log>+<8 hex digits>`, as signed notes name a key. */
     key: z.string().max(NAME_MAX_CHARS),

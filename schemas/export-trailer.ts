@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from './json.ts'
+import { Losses } from './loss-schema.ts'
 import { Digest } from './names.ts'
 import { JsonRecord } from './values.ts'
 
@@ -37,11 +38,15 @@ const said = {
   from: z.int().min(0).optional(),
   fromRoot: Digest.optional(),
   to: z.int().min(0).optional(),
+  /** What is lost of what it should hold, or cannot be proven: then it is not whole. At most twenty places. */
+  losses: Losses.optional(),
 }
 
 export const ExportTrailer = z.discriminatedUnion('v', [
   z.strictObject({ v: z.literal(1), ...said }),
-  z.strictObject({ v: z.literal(2), ...said, signature: TrailerSignature }),
+  z.strictObject({ v: z.literal(2), ...said, losses: z.undefined().optional(), signature: TrailerSignature }),
+  /** Of an export that names losses: a reader of before, who knows none, does not take it for a whole one. */
+  z.strictObject({ v: z.literal(3), ...said, losses: Losses, signature: TrailerSignature }),
 ])
 
 /** The first line of a part of the log as JSONL: the leaves before it, as the hashes of their perfect subtrees, widest first. */
@@ -66,8 +71,8 @@ export function trailerInOrder(trailer: ExportTrailer): JsonObject {
 
 /** Absent members are left out by printing. */
 function inOrder(v: number, facts: TrailerFacts): JsonObject {
-  const { ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to } = facts
+  const { ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to, losses } = facts
   return {
-    ...{ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to },
+    ...{ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to, losses },
   } as unknown as JsonObject
 }

@@ -76,6 +76,7 @@ export type RefusalCode =
   | 'store-full'
   | 'store-unavailable'
   | 'stream-damaged'
+  | 'log-stopped'
   | 'agent-mismatch'
   | 'run-mismatch'
   | 'scope-missing'

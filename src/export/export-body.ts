@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { Loss } from '../../schemas/loss.ts'
 import type { AsOf } from '../ledger/audit/audit-reads.ts'
+import type { EventReading } from '../ledger/integrity/event-reading.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 import { ExportFile, TextBytes } from './export-file.ts'
@@ -23,6 +25,8 @@ export type Making = { -readonly [K in keyof MadeSoFar]: MadeSoFar[K] }
 export const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
 
 export interface BodyPortion extends MadeSoFar {
+  /** What was found so far of events that are lost, of the whole file. */
+  readonly losses: readonly Loss[]
   /** Empty where all of it lies before the offset. */
   readonly chunk: Uint8Array
 }
@@ -66,6 +70,8 @@ export interface LinesRequest {
   readonly matching?: { readonly filter: EventQuery; readonly asOf: AsOf }
   /** Leaves of the pinned log: those that lines may name. */
   readonly leaves: number
+  /** There is a tree of them, that the events are held against: the log is kept, and has not stopped before the pin. */
+  readonly hasTree: boolean
   /** Of a part of the log: the event before it. */
   readonly after?: Position
   readonly filter?: ExportScope['filter']
@@ -101,10 +107,14 @@ export interface LinesPortion {
   readonly lastTime: string | undefined
   /** Nothing more comes of the stretch. */
   readonly isLast: boolean
+  /** What was found so far of events that are lost, of the stretch. */
+  readonly losses: readonly Loss[]
 }
 
 export interface LinesSource {
   readonly pages: AsyncIterable<readonly LedgerEvent[]>
+  /** Is told of each event. */
+  readonly reading: EventReading
   readonly writer: FormatWriter
   /** A portion is sent as soon as it has so many bytes, and at the end of a page. */
   readonly portionBytes: number
@@ -125,7 +135,8 @@ export function bodyOf({ offset, ...source }: BodySource): ExportBody {
     for await (const filled of fill(file, source)) {
       events += filled.events
       lastTime = filled.lastTime ?? lastTime
-      yield { chunk: file.portion(), events, bytes: file.bytes, digest: file.digest() }
+      const { losses } = filled
+      yield { chunk: file.portion(), events, bytes: file.bytes, digest: file.digest(), losses }
     }
   }
   return {
@@ -163,12 +174,12 @@ type Filled = Omit<LinesPortion, 'chunk'>
 /** Writes all but the trailer to where the file is gathered, and pauses wherever a portion is to be taken from there. */
 async function* fill(
   file: FileText & { readonly waiting: number },
-  { pages, writer, portionBytes, wholePages = true }: LinesSource,
+  { pages, reading, writer, portionBytes, wholePages = true }: LinesSource,
 ): AsyncGenerator<Filled, void> {
   let events = 0
   let lastTime: string | undefined
   const filled = (isLast: boolean): Filled => {
-    const portion = { events, lastTime, isLast }
+    const portion = { events, lastTime, isLast, losses: reading.losses }
     events = 0
     return portion
   }
@@ -177,6 +188,7 @@ async function* fill(
     for (const event of page) {
       if (writer.write === undefined) file.add(writer.event(event))
       else writer.write(event, file)
+      reading.take(event)
       events += 1
       lastTime = event.header.time
       if (file.waiting > portionBytes) yield filled(false)
@@ -184,6 +196,7 @@ async function* fill(
     // Also an empty one: an offset far ahead gives nothing for long, and its reader may leave meanwhile.
     if (wholePages) yield filled(false)
   }
+  reading.end()
   file.add(writer.rest())
   yield filled(true)
 }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import { type Loss, lossesMember } from '../../schemas/loss.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
@@ -64,7 +65,7 @@ export async function prepareExport(
   const outside = withinRun(caller, query.run) ?? ofAllAgents(caller)
   if (outside !== undefined) return refusedBy(outside)
   if (from !== undefined && Object.keys(query).length > 0) return partOfQuery
-  const pin = await ledger.exports.pin(caller, resume?.until)
+  const pin = await ledger.exports.pin(caller, { until: resume?.until, run: query.run })
   const part = from === undefined ? undefined : await partFrom(ledger, caller, from, pin)
   if (part?.ok === false) return part
   const pages = await pagesOf(ledger, caller, { query, pin, after: part?.value.last?.position })
@@ -136,6 +137,7 @@ interface Ends {
 
 async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
   const body = bodyFor(input)
+  let found: readonly Loss[] = []
   let complete = false
   const leave = (): void => body.leave()
   signal?.addEventListener('abort', leave)
@@ -143,15 +145,18 @@ async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: E
     for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
       const { chunk, events, bytes, digest } = portion
       Object.assign(made, { events, bytes, digest })
+      found = portion.losses
       // Before the bytes leave: it is not the yields alone that a reader can end it at.
       signal?.throwIfAborted()
       if (chunk.length > 0) yield chunk
     }
     const { part } = input
-    if (part !== undefined && made.events !== part.to - part.from) throw new PartMismatchError(part, made.events)
+    const losses = lossesMember([...input.pin.losses, ...found, ...(await lostBehind(input, made))])
+    if (part !== undefined && losses === undefined && made.events !== part.to - part.from)
+      throw new PartMismatchError(part, made.events)
     await input.record.complete(made)
     complete = true
-    const end = await body.trailer(trailerOf(input, made))
+    const end = await body.trailer(trailerOf(input, made, losses))
     if (end.length > 0) yield end
   } finally {
     signal?.removeEventListener('abort', leave)
@@ -160,7 +165,21 @@ async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: E
   }
 }
 
-function trailerOf({ ledger, caller, request, pin, part }: ExportInHand, { events, digest }: MadeSoFar): ExportTrailer {
+/** What the log knows of a run beyond what was read of it. */
+async function lostBehind(
+  { ledger, caller, request, pin }: ExportInHand,
+  { events }: MadeSoFar,
+): Promise<readonly Loss[]> {
+  const { run, ...filter } = request.query ?? {}
+  if (run === undefined || Object.keys(filter).length > 0 || pin.until === undefined) return []
+  return ledger.exports.lostBehind(caller, run, { events, until: pin.until })
+}
+
+function trailerOf(
+  { ledger, caller, request, pin, part }: ExportInHand,
+  { events, digest }: MadeSoFar,
+  losses: readonly Loss[] | undefined,
+): ExportTrailer {
   const filter = filterOf(request.query ?? {})
   return signedTrailer(ledger, caller, {
     ledgerId: ledger.ledgerId,
@@ -173,6 +192,7 @@ function trailerOf({ ledger, caller, request, pin, part }: ExportInHand, { event
     treeSize: pin.tree?.size ?? null,
     root: pin.tree?.root ?? null,
     ...(part && { from: part.from, fromRoot: part.root, to: part.to }),
+    ...(losses && { losses: [...losses] }),
   })
 }
 
@@ -195,7 +215,7 @@ function bodyElsewhere(input: ExportInHand): ExportBody | undefined {
   const matching = scope.filter && { filter: query, asOf }
   return elsewhere.body(
     {
-      ...{ format, ...of, leaves, until, offset: resume?.offset ?? 0 },
+      ...{ format, ...of, leaves, hasTree: pin.tree !== null, until, offset: resume?.offset ?? 0 },
       ...(after !== undefined && { after }),
       ...(matching && { matching }),
     },
@@ -210,7 +230,8 @@ function linesHere(input: ExportInHand): LinesMaker {
   return (range, isFirst) => {
     writer ??= FORMATS[request.format].open(scopeOf(input))
     const pages = ledger.tenantEvents(caller, range)
-    return portionsOf(linesOf({ pages, writer, portionBytes: LINES_BYTES, wholePages: false }, { isFirst }))
+    const reading = ledger.exports.reading(caller, { pin: input.pin, ...range })
+    return portionsOf(linesOf({ pages, reading, writer, portionBytes: LINES_BYTES, wholePages: false }, { isFirst }))
   }
 }
 
@@ -222,7 +243,11 @@ function bodyHere(input: ExportInHand): ExportBody {
     return found.ok ? found.value : undefined
   }
   const pages = part === undefined ? input.pages : withBefore(input.pages, writer, runBefore)
-  return bodyOf({ pages, writer, offset: request.resume?.offset ?? 0, portionBytes: PORTION_BYTES })
+  const { run, ...filter } = request.query ?? {}
+  const isMatched = Object.keys(filter).length > 0
+  const after = part?.last?.position
+  const reading = ledger.exports.reading(caller, { pin: input.pin, run, isMatched, after })
+  return bodyOf({ pages, reading, writer, offset: request.resume?.offset ?? 0, portionBytes: PORTION_BYTES })
 }
 
 function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHand): ExportScope {

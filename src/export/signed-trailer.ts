@@ -25,11 +25,15 @@ export function signedTrailer(
 
 /** What is signed. */
 export function trailerPayload(facts: TrailerFacts): Uint8Array {
-  return Buffer.from(signedTrailerText(2, facts))
+  return Buffer.from(signedTrailerText(versionOf(facts), facts))
 }
 
 export function trailerUnder(envelope: DsseEnvelope | undefined, facts: TrailerFacts): ExportTrailer {
   const signed = envelope?.signatures[0]
   if (signed === undefined) return { v: 1, ...facts }
-  return { v: 2, ...facts, signature: { key: signed.keyid, type: TRAILER_PAYLOAD_TYPE, sig: signed.sig } }
+  const signature = { key: signed.keyid, type: TRAILER_PAYLOAD_TYPE, sig: signed.sig } as const
+  const { losses, ...whole } = facts
+  return losses === undefined ? { v: 2, ...whole, signature } : { v: 3, ...whole, losses, signature }
 }
+
+const versionOf = ({ losses }: TrailerFacts): 2 | 3 => (losses === undefined ? 2 : 3)

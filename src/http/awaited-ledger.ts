@@ -14,6 +14,7 @@ const NOTHING_YET: LedgerStats = {
   hotRuns: 0,
   integrity: { faults: 0 },
   lagEvents: [],
+  stoppedLogs: [],
   building: [],
   witnessFailures: [],
   stampFailures: [],

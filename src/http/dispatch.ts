@@ -1,4 +1,5 @@
 /** @module The way of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
+import { lossesMember } from '../../schemas/loss.ts'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { accessRefusal } from '../access/check-access.ts'
 import { type AccessRead, goesOnRecord, readOf } from '../access/on-record.ts'
@@ -58,6 +59,8 @@ interface RouteForm {
   readonly noQuery: Parsed<object>
 }
 
+const JSON_TYPE = /^application\/(?:problem\+)?json\b/
+
 function formOf(route: Route): RouteForm {
   const parts = route.path.split(/\{(\w+)\}/)
   const names = parts.filter((_, at) => at % 2 === 1)
@@ -103,15 +106,28 @@ async function guarded(
   if (route.body !== undefined) return withBody(route, ask)
   if (edge.memory.account('answers').isFull) return problemResponse(answersUnsent, path)
   if (access === undefined) {
-    const answered = await route.handle(ask)
+    const answered = await withLosses(await route.handle(ask), ask)
     if (route.access.payloads === true && answered.status < REFUSED_STATUS)
       await notePayloads(edge, { caller, run, answered })
     return answered
   }
-  const response = await route.handle({ access, ...ask })
+  const response = await withLosses(await route.handle({ access, ...ask }), ask)
   // What was refused gave nothing away; a stream records itself before it ends.
   if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
   return response
+}
+
+/** What is known to be lost of a tenant, or of the run that is asked about, is in every answer about it: one that is not whole says so. */
+async function withLosses(response: Response, { edge, caller, run }: Ask): Promise<Response> {
+  const type = response.headers.get('content-type') ?? ''
+  if (!JSON_TYPE.test(type)) return response
+  const losses = lossesMember(edge.ledger.losses({ tenant: caller.tenant, ...(run !== '' && { run }) }))
+  if (losses === undefined) return response
+  const text = await response.text()
+  const headers = new Headers(response.headers)
+  headers.delete('content-length')
+  const body = text.startsWith('{"') ? `{"losses":${JSON.stringify(losses)},${text.slice(1)}` : text
+  return new Response(body, { status: response.status, headers })
 }
 
 /** Where the read can no longer be remembered nothing of it is given. */

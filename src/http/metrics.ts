@@ -56,6 +56,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   gauge(registry, 'hot_runs', 'Runs kept folded in memory.', () => ledger.stats().hotRuns)
   registerLag(registry, ledger)
   registerIntegrity(registry, ledger)
+  registerStops(registry, ledger)
   new Counter({
     name: `${PREFIX}refusals_total`,
     help: 'Refusals of the ledger by code.',
@@ -134,6 +135,17 @@ function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): v
     },
   })
 }
+
+function registerStops(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
+  const help =
+    'Logs of tenants that stopped at an event that does not verify, or is gone: what follows is in no checkpoint.'
+  gauge(registry, 'stopped_logs', help, () => stopsOf(ledger, true))
+  const lost = '1 where the store lost events that no log can name: nothing is signed.'
+  gauge(registry, 'store_positions_lost', lost, () => stopsOf(ledger, false))
+}
+
+const stopsOf = (ledger: Pick<Ledger, 'stats'>, ofTenants: boolean): number =>
+  ledger.stats().stoppedLogs.filter(({ tenant }) => (tenant !== undefined) === ofTenants).length
 
 /** Beside the state: a store that forgets one stream is ready for all others. */
 function registerForgetting(registry: Registry, ledger: Pick<Ledger, 'status'>): void {

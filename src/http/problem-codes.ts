@@ -132,6 +132,7 @@ export const STATUS = {
   'index-building': 503,
   'view-behind': 503,
   'stream-damaged': 500,
+  'log-stopped': 503,
   internal: 500,
 } as const satisfies Record<ProblemCode, number>
 

@@ -258,6 +258,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The record of the run is damaged',
     'Stop writing, keep a copy of the store, and run `countersign verify`: it names the first bad event.',
   ),
+  'log-stopped': text(
+    "The tenant's log has stopped",
+    'An event is gone, or not the one that was sealed: `losses` names it, as far as that is known. Keep a copy of the store, run `countersign verify`, put the event back; the log then goes on by itself. Runs that are under way are served.',
+  ),
   internal: text(
     'The server failed',
     'Nothing that you sent should do this. Report `errorId`; ask again with an idempotency key.',

@@ -14,6 +14,7 @@ import { type LedgerIdentityDeps, openLedgerIdentity, refuseForeignKeys } from '
 import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
 import { type ServiceDeps, serviceRecord } from './identity/service-record.ts'
+import { knownLosses } from './integrity/known-losses.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
@@ -65,16 +66,18 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const keeping = options.upkeep?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, keeping)
 
-  const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId })
+  const { ofLog, ...known } = knownOf(logs)
+  const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
   const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
-  const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })
+  const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, ofLog, store: followed('scrub') })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const following = { list, approvals, followed: followed('audit'), lag: lag.audit, upkeep: keeping }
   const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
-  const exports = new Exports({ store, logs, logKeys, effects, facts })
+  const losses = knownLosses({ ofLog, broken: integrity.present })
+  const exports = new Exports({ store, logs, logKeys, effects, facts, losses })
   const finish = finishOnce([list, audit])
   const stopWatching = watched(founding, { stats, runs, upkeep: keeping })
 
@@ -92,6 +95,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries }, ...asked),
     ...listsOf({ list, queries, reader }),
+    losses,
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagStats({ lag, list, logs }) }),
@@ -108,6 +112,13 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     },
   }
 }
+
+/** What the logs know, where they are kept. */
+const knownOf = (logs: OpenLogs | undefined) => ({
+  ofLog: (tenant: string) => logs?.losses(tenant) ?? [],
+  stoppedLog: (tenant: string) => logs?.losses(tenant)[0],
+  knownHead: (stream: string) => logs?.knownHead(stream),
+})
 
 async function logsOf(
   { logs }: LedgerOptions,
@@ -163,6 +174,7 @@ function lagStats({ lag, list, logs }: Followers): FollowerStats {
     ...(logs?.failures() ?? { witnessFailures: [], stampFailures: [] }),
     ...(coveredAtMs !== undefined && { coveredAtMs }),
     ...(logs && { checkpointDelayMs: logs.maxDelayMs }),
+    stoppedLogs: logs?.stops() ?? [],
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }
 }

@@ -18,6 +18,8 @@ export interface LedgerStats {
     /** When the last whole pass of the scrub ended, in milliseconds since 1970. */
     readonly lastPassEndedMs?: number
   }
+  /** Logs that stopped, by tenant; without one, the store as a whole has lost events. */
+  readonly stoppedLogs: readonly LogStopped[]
   /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
   readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
   /** When every log was last found covered by a signed checkpoint, in milliseconds since 1970; absent before, and where no log is kept. */
@@ -34,6 +36,11 @@ export interface LedgerStats {
   readonly callsInDoubt?: number
   /** What is being made from far behind, as at a first start on a full store: what rests on it waits, or answers 503. */
   readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
+}
+
+export interface LogStopped {
+  readonly tenant?: string
+  readonly code: string
 }
 
 /** What follows the store beside the ledger. */

@@ -6,6 +6,7 @@
 import type { BatchItem, Command } from '../../schemas/commands.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { Loss } from '../../schemas/loss.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { StreamPath } from '../merkle/stream-tree.ts'
@@ -13,7 +14,9 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
+import type { EventReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
+import type { LossRange } from './integrity/known-losses.ts'
 import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
@@ -119,6 +122,28 @@ export interface ExportPin {
   readonly until: Position | undefined
   /** Null where the ledger keeps no log, or the log stopped before that place. */
   readonly tree: PinnedTree | null
+  /** What is known to be lost of the tenant, or of the run that was asked for. */
+  readonly losses: readonly Loss[]
+}
+
+export interface PinOf {
+  /** Default: where the store is now. */
+  readonly until?: Position | undefined
+  readonly run?: string | undefined
+  /** For a document that is signed without its events being read: also those that no checkpoint covers yet are looked for. */
+  readonly isSigned?: boolean
+}
+
+/** What is read of the history for a document. */
+export interface ReadRange {
+  readonly pin: ExportPin
+  /** One run from its first event on. */
+  readonly run?: string | undefined
+  /** What an index found, out of any streams. */
+  readonly isMatched?: boolean
+  /** Of a part of the tenant's history: the event before it, and the last one. */
+  readonly after?: Position | undefined
+  readonly until?: Position
 }
 
 /** The tenant's log up to a pin. */
@@ -154,6 +179,7 @@ export type ExportFact =
 export interface SealedPin extends ExportPin {
   readonly until: Position
   readonly tree: PinnedTree
+  readonly losses: readonly Loss[]
   /** The signed note, with its cosignatures. */
   readonly note: string
   /** Of the key that signed it (C2SP signed-note). */
@@ -164,11 +190,19 @@ export interface SealedPin extends ExportPin {
 
 export interface LedgerExports {
   /** Pins an export to a place: by default where the store is now. */
-  pin(caller: Caller, until?: Position): Promise<ExportPin>
+  pin(caller: Caller, of?: PinOf): Promise<ExportPin>
+  /** Judges what is read of the tenant's history, or of one run, up to a pin. */
+  reading(caller: Caller, of: ReadRange): EventReading
+  /** What is lost of a run that was read up to a pin: the log knows of more events, or of another last one. */
+  lostBehind(
+    caller: Caller,
+    run: string,
+    read: { readonly events: number; readonly until: Position },
+  ): Promise<readonly Loss[]>
   /** The first `size` leaves of the log that a pin has brought up to date. Throws `LogGapError` where the store lost the last of them. */
   edgeAt(caller: Caller, size: number): Promise<PinnedEdge>
   /** Brings the tenant's log and its checkpoint up to date; undefined where no log is kept, or nothing can be signed. */
-  sealedPin(caller: Caller): Promise<SealedPin | undefined>
+  sealedPin(caller: Caller, run?: string): Promise<SealedPin | undefined>
   /** The first `size` events of the tenant's log, in its order. Throws `LogGapError` where the store lost one. */
   leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
   /** Shows how many events a run has up to the pin; undefined where its checkpoint does not say so, or is not the last one any more. */
@@ -204,6 +238,9 @@ export interface Ledger extends AsyncDisposable {
    * the later envelopes of its run answer `not-attempted`. An idempotency key covers each item under key and index.
    */
   executeBatch(caller: Caller, items: readonly BatchItem[], info: RequestInfo): Promise<readonly Outcome[]>
+
+  /** What is known to be lost of a tenant, or of one run: no answer about it is whole. */
+  losses(range: LossRange): readonly Loss[]
 
   /** State with totals, open calls, last snapshot; now, or as it was right after one of its events. */
   run(caller: Caller, runId: string, at?: RunAt): Promise<Found<JsonObject>>

@@ -16,6 +16,7 @@ import { leafWithin } from '../export/format.ts'
 import { FORMATS } from '../export/formats.ts'
 import { upTo } from '../export/up-to.ts'
 import { matchedPage } from '../ledger/audit/answer-question.ts'
+import { type EventReading, LeafReading, RunReading, SealReading } from '../ledger/integrity/event-reading.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { ledgerEvent } from '../ledger/read/parse-record.ts'
 import { shownEvent } from '../ledger/read/record-seal.ts'
@@ -67,10 +68,26 @@ function linesSource(
   const writer = FORMATS[format].open({ ...scope, leafIndex })
   const found = pagesOf(sources, request, making)
   const pages = part === undefined ? found : withBefore(found, writer, runBefore(sources, request, making.pace))
+  const reading = readingOf(sources, request, () => {
+    leaves ??= leavesOf(sources)
+    return leaves
+  })
   return {
-    source: { pages, writer, portionBytes: making.portionBytes, wholePages: false },
+    source: { pages, reading, writer, portionBytes: making.portionBytes, wholePages: false },
     close: () => leaves?.[Symbol.dispose](),
   }
+}
+
+function readingOf(
+  { store }: ReaderSources,
+  { tenant, run, matching, leaves: size, hasTree, after, until }: LinesRequest,
+  leaves: () => LeafReader,
+): EventReading {
+  if (matching !== undefined) return new SealReading()
+  if (run !== undefined) return new RunReading()
+  if (!hasTree) return new SealReading()
+  const source = { leaves: leaves(), comparePositions: store.comparePositions }
+  return new LeafReading(source, { tenant, size, after, until })
 }
 
 async function* pagesOf(sources: ReaderSources, request: LinesRequest, making: ExportMaking): EventPagesMade {

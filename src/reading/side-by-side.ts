@@ -2,6 +2,7 @@
  * @module An export whose stretches several threads write side by side, this one among them, which puts them together in their order and keeps count and digest.
  * Bytes are those of one thread. A stretch that fails, or whose thread ends, fails the export at that place: what stands behind it never takes its place.
  */
+import { LOSSES_MAX, type Loss } from '../../schemas/loss.ts'
 import {
   type BodyMaker,
   type BodyPortion,
@@ -66,11 +67,15 @@ export class SideBySide implements BodyMaker {
     let lastTime: string | undefined
     const portions = async function* (): AsyncGenerator<BodyPortion, void> {
       let events = 0
+      // Of the stretches that are written, and of the one that is being written.
+      let before: readonly Loss[] = []
       for (let lines = await stretches.next(); lines !== undefined; lines = await stretches.next()) {
         events += lines.events
         lastTime = lines.lastTime ?? lastTime
         const chunk = file.pass(lines.chunk)
-        yield { chunk, events, bytes: file.bytes, digest: file.digest() }
+        const losses = [...before, ...lines.losses].slice(0, LOSSES_MAX)
+        if (lines.isLast) before = losses
+        yield { chunk, events, bytes: file.bytes, digest: file.digest(), losses }
       }
     }
     const made = portionsOf(portions())

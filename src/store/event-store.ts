@@ -109,6 +109,8 @@ export interface EventStore extends AsyncDisposable {
    * said, another writer's event may take the place of the one that failed, and the expected revision alone does not tell them apart.
    */
   readonly exclusive?: boolean
+  /** Positions are 1, 2, 3 and so on, all of them this ledger's: where one has no record, an event is gone. Absent where gaps say nothing. */
+  readonly densePositions?: boolean
   /**
    * All records or none, in one durable write. Appends handed over in order are applied in order, so an append may build on one
    * that is still waiting; when that one fails, those that build on it answer `conflict`. Never retries: the caller owns that choice.
@@ -124,6 +126,8 @@ export interface EventStore extends AsyncDisposable {
   end(): Promise<Position | undefined>
   /** Revision of the stream's event that carries this request id, undefined where none does. */
   findRequest(stream: string, requestId: string): Promise<number | undefined>
+  /** The first positions below the end that have no record, at most `limit`; absent where positions are not dense. */
+  missingPositions?(limit: number): Promise<readonly Position[]>
   /**
    * Of streams that had one, those whose first event is not there any more. One that was deleted as a whole is not among them: `status()` names it.
    * Absent where nobody beside this process could take events away.
@@ -201,5 +205,15 @@ export class StoreOpenError extends Error {
 export type StoreReader = Disposable &
   Pick<
     EventStore,
-    'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
+    | 'url'
+    | 'densePositions'
+    | 'missingPositions'
+    | 'head'
+    | 'recordAt'
+    | 'readStream'
+    | 'readAll'
+    | 'end'
+    | 'findRequest'
+    | 'subscribe'
+    | 'comparePositions'
   >

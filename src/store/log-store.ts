@@ -11,6 +11,10 @@ export interface LogStop {
   readonly stream: string
   readonly revision: number
   readonly code: string
+  /** Of the record that was judged, its texts together; absent where there is none in its place. */
+  readonly digest?: string
+  /** Index of the leaf whose event is gone. */
+  readonly lostLeaf?: number
 }
 
 /** A time-stamped checkpoint on record. */
@@ -90,6 +94,14 @@ export interface LogProgress {
   readonly revision: number
   /** Digest of its header text as it was read. */
   readonly digest: string
+  /** Positions up to there that have no record, and that no stream accounts for. */
+  readonly gap?: PositionGap
+}
+
+export interface PositionGap {
+  readonly events: number
+  /** The first of them. */
+  readonly first: Position
 }
 
 export interface LogBatch {
@@ -110,6 +122,8 @@ export interface LogStore extends DerivedFile {
   /** Logs whose heads are of fewer leaves than their last checkpoint. */
   logsBehindHeads(): readonly LogRow[]
   stoppedLogs(): readonly LogRow[]
+  /** All of them. */
+  logs(): readonly LogRow[]
   /** Tenants whose log has a signed checkpoint. */
   signedTenants(): readonly string[]
   stream(stream: string): LogStreamRow | undefined

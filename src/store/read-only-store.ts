@@ -3,13 +3,23 @@ import type { EventStore, RecordPages } from './event-store.ts'
 
 export type ReadHalf = Pick<
   EventStore,
-  'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
+  | 'url'
+  | 'densePositions'
+  | 'missingPositions'
+  | 'head'
+  | 'recordAt'
+  | 'readStream'
+  | 'readAll'
+  | 'end'
+  | 'findRequest'
+  | 'subscribe'
+  | 'comparePositions'
 >
 
 /** The reading half of an open store; disposing it closes the store, and nobody waits for that. */
 export function readHalfOf(store: EventStore): ReadHalf & Disposable {
   return {
-    url: store.url,
+    ...{ url: store.url, densePositions: store.densePositions === true },
     comparePositions: store.comparePositions,
     head: (stream) => store.head(stream),
     recordAt: (position) => store.recordAt(position),
@@ -27,7 +37,7 @@ const DETAIL = 'the store was opened for reading'
 /** Disposing it leaves the reader open: who opened it closes it. `onRead` counts the records of passes over the whole store. */
 export function readOnlyStore(reader: ReadHalf, onRead: (records: number) => void = () => undefined): EventStore {
   return {
-    url: reader.url,
+    ...{ url: reader.url, densePositions: reader.densePositions === true },
     maxAppendBytes: 0,
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head: (stream) => reader.head(stream),

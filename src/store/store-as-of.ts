@@ -13,7 +13,7 @@ export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
     return NO_STREAM
   }
   return {
-    url: reader.url,
+    ...{ url: reader.url, densePositions: reader.densePositions === true },
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head,
     end: async () => last(),

@@ -3,6 +3,7 @@
  * key signed. Of a run, or the answer to a query, a trailer is the word of whoever holds that key, which is no proof.
  */
 import { type ExportTrailer, signedTrailerText } from '../../schemas/export-trailer.ts'
+import { type Loss, lossesText } from '../../schemas/loss.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { isDsseSigned } from '../signing/dsse.ts'
 import type { HeldCheckpoint } from './checkpoint-check.ts'
@@ -33,7 +34,11 @@ export interface Completeness {
 export function judgeCompleteness(input: CompletenessInput): Completeness {
   const { trailer } = input
   const signature = signatureOf(trailer, input.findKey)
-  const faults = [...signature.faults, ...(isWholeTenant(trailer) ? treeFaults(input) : [])]
+  const faults = [
+    ...signature.faults,
+    ...lossFaults(trailer.losses),
+    ...(isWholeTenant(trailer) ? treeFaults(input) : []),
+  ]
   const held = input.kept && { held: isWholeTenant(trailer) && input.tree.keptFits !== undefined }
   if (faults.length > 0)
     return { proven: false, statement: 'not shown: what should prove it does not fit', ...held, faults }
@@ -41,6 +46,12 @@ export function judgeCompleteness(input: CompletenessInput): Completeness {
   if (proof !== undefined) return { proven: true, statement: proof, ...held, faults }
   const message = whyUnproven(input, signature)
   return { proven: false, statement: message, ...held, faults: [{ code: 'completeness-unproven', message }] }
+}
+
+/** What the ledger said itself, when it made the file. */
+export function lossFaults(losses: readonly Loss[] | undefined): Completeness['faults'] {
+  if (losses === undefined) return []
+  return [{ code: 'losses', message: `not whole, says the ledger itself: ${lossesText(losses)}` }]
 }
 
 function isWholeTenant({ run, filter }: ExportTrailer): boolean {

@@ -73,6 +73,8 @@ export type VerifyFaultCode =
   | 'completeness-unproven'
   /** A tenant's export makes another tree than its trailer names. */
   | 'trailer-root'
+  /** The ledger itself says what is lost, or cannot be proven any more. */
+  | 'losses'
   /** A format that holds nothing which verify could check against a seal. */
   | 'view'
   | 'after-trailer'
@@ -100,6 +102,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',
+  losses: 'INCOMPLETE',
   'part-gap': 'INCOMPLETE',
   'part-overlap': 'INCOMPLETE',
   'part-scope': 'INCOMPLETE',

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { AnswerTrailer } from '../../schemas/answer-trailer.ts'
 import { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
-import { type FindLogKey, logSigner, signatureOf } from './export-completeness.ts'
+import { type FindLogKey, logSigner, lossFaults, signatureOf } from './export-completeness.ts'
 import type { VerifyFault } from './fault.ts'
 import { readLines } from './read-lines.ts'
 
@@ -74,7 +74,8 @@ export async function checkView(
   if (format.startsWith('answer')) return { fault: answerFault(found, findKey) }
   const trailer = ExportTrailer.safeParse(found).data
   const signature = trailer && signatureOf(trailer, findKey)
-  if (signature?.faults[0] !== undefined) return { fault: signature.faults[0] }
+  const [fault] = [...(signature?.faults ?? []), ...lossFaults(trailer?.losses)]
+  if (fault !== undefined) return { fault, ...(trailer && { trailer }) }
   const counts = `the ${String(found.events)} events that were exported are all here, as they were written`
   const by =
     signature?.by === undefined ? '' : `, says a trailer signed with ${signature.by.name}+${signature.by.keyId}`
@@ -89,7 +90,8 @@ function answerFault(found: JsonObject, findKey: FindLogKey | undefined): Verify
   const { question, rows, treeSize, exportedBy, time, signature, tenant, restsOn } = trailer
   const { signature: _, ...signed } = found
   const signer = logSigner({ tenant, signature, text: JSON.stringify(signed) }, findKey)
-  if (signer.faults[0] !== undefined) return signer.faults[0]
+  const [fault] = [...signer.faults, ...lossFaults(trailer.losses)]
+  if (fault !== undefined) return fault
   const { query, ...parameters } = question
   const by =
     signer.by === undefined ? signer.missing : `its trailer is signed with ${signer.by.name}+${signer.by.keyId}`

@@ -22,6 +22,8 @@ async function filled(options: Parameters<typeof testEdge>[0] = {}): Promise<Tes
 function exportsOf({ exports }: Ledger): Ledger['exports'] {
   return {
     pin: (...asked) => exports.pin(...asked),
+    reading: (...asked) => exports.reading(...asked),
+    lostBehind: (...asked) => exports.lostBehind(...asked),
     edgeAt: (...asked) => exports.edgeAt(...asked),
     sealedPin: (caller) => exports.sealedPin(caller),
     leaves: (...asked) => exports.leaves(...asked),

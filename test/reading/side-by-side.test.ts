@@ -194,6 +194,7 @@ const lineOf = (size: number): LinesPortion => ({
   events: 1,
   lastTime: undefined,
   isLast: true,
+  losses: [],
 })
 
 const REQUEST = {
@@ -202,6 +203,7 @@ const REQUEST = {
   tenant: 'acme',
   caller: 'a',
   leaves: 0,
+  hasTree: false,
   until: '1000000',
   offset: 0,
 } as const

@@ -72,6 +72,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
   fires('CountersignServerForgets', 'one stream', { countersign_store_forgetting_streams: '0 1x4' }, '1m'),
   fires('CountersignIntegrityFault', 'one broken event', { countersign_integrity_faults: '0 1x4' }, '1m'),
   isQuiet('CountersignIntegrityFault', 'no broken event', { countersign_integrity_faults: '0x4' }, '1m'),
+  fires('CountersignLogStopped', 'one log stopped', { countersign_stopped_logs: '0 1x4' }, '1m'),
+  isQuiet('CountersignLogStopped', 'no log stopped', { countersign_stopped_logs: '0x4' }, '1m'),
+  fires('CountersignStorePositionsLost', 'events are gone', { countersign_store_positions_lost: '0 1x4' }, '1m'),
   fires(
     'CountersignScrubLate',
     'the last pass ended 15 days ago',

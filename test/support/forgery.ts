@@ -53,7 +53,8 @@ export function trailerLine(lines: readonly string[], log: LogKey, overrides: Pa
   const text = Buffer.from(signedTrailerText(2, facts))
   const signed = signDsse(text, { payloadType: TRAILER_PAYLOAD_TYPE, keyid: keyText(log), key: log.key }).signatures[0]
   const signature = { key: keyText(log), type: TRAILER_PAYLOAD_TYPE, sig: signed?.sig ?? '' } as const
-  return exportTrailer({ v: 2, ...facts, signature })
+  const { losses: _, ...whole } = facts
+  return exportTrailer({ v: 2, ...whole, signature })
 }
 
 export type Files = ReadonlyMap<string, Buffer>

@@ -53,6 +53,7 @@ const OUT_OF_ORDER: ReadonlySet<string> = new Set([
   'contended',
   'overloaded',
   'stream-damaged',
+  'log-stopped',
 ])
 
 export interface LedgerConnectionOptions {

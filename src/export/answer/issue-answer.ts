@@ -11,6 +11,7 @@ import {
   signedAnswerText,
 } from '../../../schemas/answer-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { type Loss, lossesMember } from '../../../schemas/loss.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { restsOn } from '../../ledger/audit/answer-question.ts'
 import type { AuditQuestion, AuditRefusal } from '../../ledger/audit/audit-reads.ts'
@@ -58,13 +59,14 @@ export async function prepareAnswer(
   if ('code' in planned) return refusedQuestion(planned)
   const { treeSize, eventId } = planned.asOf
   // Follows the store as far as the index did.
-  await ledger.exports.pin(caller)
+  const { losses } = await ledger.exports.pin(caller, { run: question.filter.run, isSigned: true })
   const { root } = await ledger.exports.edgeAt(caller, treeSize)
   const { tenant, actor } = caller
   const made = { ledger, caller, format, question: questionOf(planned), tree: { size: treeSize, root, eventId } }
   return preparedAnswer({
     ...made,
     restsOn: restsOn(planned.question),
+    losses,
     body: () =>
       elsewhere?.answerBody({ tenant, caller: actor, format, planned }) ??
       portionsOf(answerPortions({ format, planned }, (page) => audit.page(caller, page))),
@@ -79,6 +81,7 @@ export interface AnswerInHand {
   readonly question: AnswerQuestion
   readonly tree: PinnedTree
   readonly restsOn: AnswerFacts['restsOn']
+  readonly losses: readonly Loss[]
   /** Everything before the trailer, a portion a page. */
   readonly body: () => Portions<AnswerPortion>
   /** Puts a page of so many rows on record as the read that it is. */
@@ -143,11 +146,12 @@ async function* fileChunks(
 }
 
 function trailerOf(
-  { ledger, caller, question, tree, restsOn }: AnswerInHand,
+  { ledger, caller, question, tree, restsOn, losses: known }: AnswerInHand,
   { events, digest }: Making,
 ): AnswerTrailer {
+  const losses = lossesMember(known)
   const facts: AnswerFacts = {
-    v: 1,
+    v: losses === undefined ? 1 : 2,
     ledgerId: ledger.ledgerId,
     tenant: caller.tenant,
     question,
@@ -159,6 +163,7 @@ function trailerOf(
     restsOn,
     exportedBy: exportedBy(caller),
     time: ledger.exports.now(),
+    ...(losses && { losses: [...losses] }),
   }
   const signed = ledger.exports.sign(caller, ANSWER_PAYLOAD_TYPE, Buffer.from(signedAnswerText(facts)))?.signatures[0]
   if (signed === undefined) throw new TypeError('an answer is signed with the key of a log')

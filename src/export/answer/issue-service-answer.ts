@@ -32,14 +32,14 @@ export async function prepareServiceAnswer(
   const outside = ofWholeTenant(caller)
   if (outside !== undefined) return refusedBy(outside)
   const { audit, service } = ledger
-  const { tree } = await ledger.exports.pin(caller)
+  const { tree, losses } = await ledger.exports.pin(caller, { isSigned: true })
   if (tree === null) return { ok: false, code: 'not-found', detail: 'an answer needs a log to sign it' }
   const question = { query: name, filter }
   const read = (place: ServicePlace): Promise<ServicePage> =>
     name === 'service' ? service.history(place) : service.tokens(caller.tenant, place)
   const filters = Object.fromEntries(Object.entries(filter).map(([member, value]) => [member, String(value)]))
   return preparedAnswer({
-    ...{ ledger, caller, format, question, tree, restsOn: 'ledger-record' },
+    ...{ ledger, caller, format, question, tree, restsOn: 'ledger-record', losses },
     body: () => portionsOf(rowPortions(answerWriter(format, question), pagesOf(read, filter))),
     recordPage: (rows) => audit.record(caller, { query: `audit/${name}`, filters, count: rows }),
   })

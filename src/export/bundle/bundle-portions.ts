@@ -22,7 +22,7 @@ export async function* bundlePortions(inHand: BundleInHand, portionBytes: number
     waitingBytes = 0
     hash.update(chunk)
     bytes += chunk.length
-    return { chunk, events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
+    return { chunk, events, bytes, digest: `sha256:${hash.copy().digest('hex')}`, losses: [] }
   }
   for await (const chunk of tarChunks(files)) {
     waiting.push(chunk)

@@ -140,7 +140,7 @@ async function pinnedFor(
   runId: string | undefined,
 ): Promise<Pick<BundleRequest, 'pin' | 'stream'> | undefined> {
   for (let tries = 1; ; tries += 1) {
-    const pin = await ledger.exports.sealedPin(caller)
+    const pin = await ledger.exports.sealedPin(caller, runId)
     if (pin === undefined) return undefined
     const stream = runId === undefined ? undefined : await ledger.exports.streamPath(caller, runId, pin)
     if (stream !== undefined || runId === undefined || tries === PIN_TRIES) return { pin, stream }

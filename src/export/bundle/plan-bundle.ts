@@ -7,6 +7,7 @@ import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import { declarationOf, type EventBody } from '../../../schemas/events.ts'
 import { TRAILER_PAYLOAD_TYPE } from '../../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { lossesMember } from '../../../schemas/loss.ts'
 import { ValueRef } from '../../../schemas/values.ts'
 import type { SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
@@ -184,6 +185,7 @@ async function takeAgain(inHand: BundleInHand, gathered: readonly Gathered<Ledge
 
 function predicateOf(request: BundleRequest, measured: Measured, rows = 0): BundlePredicate {
   const { ledgerId, tenant, exportedBy, time, query, pin, exportId, question } = request
+  const losses = lossesMember(pin.losses)
   const { events, matching, proven } = measured
   return {
     exportId,
@@ -199,6 +201,7 @@ function predicateOf(request: BundleRequest, measured: Measured, rows = 0): Bund
     counts: { events, matching, leaves: pin.tree.size },
     proofs: events === 0 ? 'none' : proven.length === events ? 'every event' : 'first and last event',
     ...(question !== undefined && { answer: { question, rows } }),
+    ...(losses && { losses }),
   }
 }
 

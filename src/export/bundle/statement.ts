@@ -14,6 +14,9 @@ const PREDICATE_TYPES = {
 /** On the headers of the whole log; its rows are the answer to a question. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 
+/** Behind the type of a bundle that names losses: a verifier of before does not know that kind. */
+const NOT_WHOLE = ':incomplete'
+
 /** The text that is signed. It does not end in a line feed. */
 export function statementText(
   files: readonly BundleFile[],
@@ -21,7 +24,8 @@ export function statementText(
   proof: BundleProof = 'log',
 ): string {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }))
-  const predicateType = predicate.answer === undefined ? PREDICATE_TYPES[proof] : OF_ANSWER
+  const kind = predicate.answer === undefined ? PREDICATE_TYPES[proof] : OF_ANSWER
+  const predicateType = predicate.losses === undefined ? kind : `${kind}${NOT_WHOLE}`
   const statement = { _type: STATEMENT_TYPE, subject, predicateType, predicate }
   return JSON.stringify(statement, null, 2)
 }

@@ -171,6 +171,8 @@ function proofFile({ caller, item }: Ask, logs: TenantLogs): LogAnswer<string> {
 
 const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'no-checkpoint': 'no checkpoint was signed yet',
+  'log-stopped':
+    'no checkpoint was signed, and none will be: the log stopped at an event that does not verify, or is gone; run "countersign verify", and put the event back from a copy',
   'not-in-log': "there is no such event in this tenant's log",
   'not-published':
     'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being rebuilt, once that is done',

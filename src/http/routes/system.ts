@@ -46,13 +46,28 @@ const openRoutes: readonly OpenRoute[] = [
   },
 ]
 
+const POSITIONS_LOST =
+  'the store has lost events, and nothing tells whose: run "countersign verify", and put the newer store back; only if that is lost for good, keep a copy, and tell those who audit this ledger'
+
 function readiness(c: EdgeContext, { ledger, draining }: Edge): Response {
   const { state, detail } = ledger.status()
   if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
   if (state === 'ready') {
     const { stamping, ...stats } = ledger.stats()
+    const lost = stats.stoppedLogs.find(({ tenant }) => tenant === undefined)
+    if (lost !== undefined) {
+      const evidence = { store: state, losses: [{ scope: 'store', code: lost.code }] }
+      return problemResponse(problem('not-ready', POSITIONS_LOST, { evidence }), c.req.path)
+    }
     const building = stats.building.map((each) => ({ ...each }))
-    const more = { ...(building.length > 0 && { building }), ...timestampsOf(stamping) }
+    const losses = stats.stoppedLogs.map((each) => ({ scope: 'tenant', ...each }))
+    const { faults } = stats.integrity
+    const more = {
+      ...(building.length > 0 && { building }),
+      ...(losses.length > 0 && { losses }),
+      ...(faults > 0 && { brokenEvents: faults }),
+      ...timestampsOf(stamping),
+    }
     return json(200, { status: 'ready', store: state, ...more })
   }
   const reason = state === 'full' ? 'the disk of the store is full: it takes no appends' : detail

@@ -25,8 +25,13 @@ export interface SealFault {
   readonly message: string
 }
 
+/** Faults that are kept for the first who listens. */
+const UNHEARD_MAX = 1_000
+
 export class Sealer {
   readonly #onFault: ((fault: SealFault) => void)[] = []
+  /** Found at the start, before anybody listened. */
+  readonly #unheard: SealFault[] = []
   readonly #source: KeySource
   readonly #maxKeyBytes: number | undefined
   #ring: KeyRing
@@ -50,11 +55,13 @@ export class Sealer {
   /** Calls back for every event that was read and did not verify, as often as it is read. */
   onFault(listener: (fault: SealFault) => void): void {
     this.#onFault.push(listener)
+    for (const fault of this.#unheard.splice(0)) listener(fault)
   }
 
   /** Called by whoever checks what the store holds. */
   faultFound(fault: SealFault): void {
     for (const listener of this.#onFault) listener(fault)
+    if (this.#onFault.length === 0 && this.#unheard.length < UNHEARD_MAX) this.#unheard.push(fault)
   }
 
   get ring(): KeyRing {

@@ -40,7 +40,7 @@ export interface Integrity {
   /** For whoever reads the store in another thread: an event that did not verify there. */
   reported(fault: SealFault): void
   state(reader: Reader): IntegrityState
-  /** How many events are on record as broken, but for past ones: every page asks. */
+  /** How many events are on record as broken, but for past ones, and where the log stopped: every page asks. */
   broken(reader: Reader): number
   /**
    * Events of a run as they lie in the store, each with what its own seal says, at most 500 from the first one on; `revision` is that of the last

@@ -1,5 +1,6 @@
 /** @module The record of broken seals and the scrub, put together. */
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Loss } from '../../../schemas/loss.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
 import type { FaultRow } from '../../store/view-store.ts'
 import type { Caller, Found } from '../ledger.ts'
@@ -16,11 +17,15 @@ export interface OpenIntegrityDeps
   extends Omit<IntegrityDeps, 'readOnly' | 'now'>,
     Pick<LedgerOptions, 'logs' | 'readOnly' | 'scrubDays'> {
   readonly effects: Effects
+  /** Where the tenant's log stopped, and events that no log can name. */
+  readonly ofLog: (tenant: string) => readonly Loss[]
 }
 
 export interface OpenIntegrity extends AsyncDisposable {
   readonly integrity: Omit<Integrity, 'eventsAsStored'>
   stats(): LedgerStats['integrity']
+  /** Events on record as broken, but for those that a later pass of the scrub found to be whole. */
+  present(place: { readonly tenant?: string; readonly stream?: string }): readonly FaultRow[]
   /** The state of a run, with `seal: 'invalid'` where an event of it is on record as broken. */
   marked(caller: Caller, runId: string, found: Promise<Found<JsonObject>>): Promise<Found<JsonObject>>
 }
@@ -31,11 +36,11 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   const faults = new IntegrityFaults({ ...deps, readOnly, now })
   const scrub = new Scrub({ ...deps, logStore: logs?.store, faults, days: scrubDays })
   const stop = new AbortController()
-  const present = (place: Parameters<IntegrityFaults['onRecord']>[0]): number => {
+  const present: OpenIntegrity['present'] = (place) => {
     const rows = faults.onRecord(place)
-    if (rows.length === 0) return 0
+    if (rows.length === 0) return rows
     const { last } = scrub.state
-    return rows.filter((row) => pastSince(faults.metAt(row), last) === undefined).length
+    return rows.filter((row) => pastSince(faults.metAt(row), last) === undefined)
   }
   let looking: Promise<void> | undefined
   if (scrubDays > 0 && !readOnly) {
@@ -52,7 +57,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
     integrity: {
       reported: (fault) => deps.sealer.faultFound(fault),
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
-      broken: (caller) => present(placeOf(caller)),
+      broken: (caller) => present(placeOf(caller)).length + deps.ofLog(caller.tenant).length,
       scrub: async () => {
         await scrub.whole()
         await faults.settled()
@@ -64,9 +69,10 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
       if (!found.ok || faults.onRecord({ tenant, stream: runStream(tenant, runId) }).length === 0) return found
       return { ...found, value: { ...found.value, seal: 'invalid' } }
     },
+    present,
     stats: () => {
       const { last } = scrub.state
-      return { faults: present({}), ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
+      return { faults: present({}).length, ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
     },
     [Symbol.asyncDispose]: async () => {
       scrub[Symbol.dispose]()

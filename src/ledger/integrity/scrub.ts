@@ -3,14 +3,14 @@
  * place in the tenant's log (LOG-25). So what was altered or taken away is found before anybody asks for it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { HASH_BYTES } from '../../merkle/hashes.ts'
-import { TILE_WIDTH } from '../../merkle/tile-path.ts'
+import { sameHash } from '../../merkle/hashes.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
 import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LeafRow, LogStore } from '../../store/log-store.ts'
 import type { ViewStore } from '../../store/view-store.ts'
 import type { Sealer, SealFault } from '../identity/sealer.ts'
+import { leafHashAt } from '../log/leaf-hash.ts'
 import { digestBytes } from '../log/log-deps.ts'
 import type { Effects, Log } from '../ports.ts'
 import { sealFaults } from '../read/record-seal.ts'
@@ -156,8 +156,8 @@ export class Scrub implements Disposable {
   #faultOf(record: ReadRecord, row: LeafRow | undefined): Pick<SealFault, 'code' | 'message'> | undefined {
     const [fault] = sealFaults(this.#deps.sealer, record)
     if (fault !== undefined || row === undefined) return fault
-    const hash = hashOf(this.#deps.logStore, row)
-    const isAnother = hash !== undefined && !hash.equals(digestBytes(recordDigest(record.header)))
+    const hash = this.#deps.logStore && leafHashAt(this.#deps.logStore, row)
+    const isAnother = hash !== undefined && !sameHash(hash, digestBytes(recordDigest(record.header)))
     return isAnother ? { code: 'leaf', message: 'is not the event that the log has in its place' } : undefined
   }
 
@@ -230,10 +230,4 @@ function leafAt(logStore: LogStore, tenant: string, next: number, { stream, revi
 
 function idOf(header: string): string | undefined {
   return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
-}
-
-function hashOf(logStore: LogStore | undefined, { tenant, index }: LeafRow): Buffer | undefined {
-  const tile = logStore?.tile(tenant, 0, Math.floor(index / TILE_WIDTH))
-  const from = (index % TILE_WIDTH) * HASH_BYTES
-  return tile === undefined ? undefined : Buffer.from(tile.subarray(from, from + HASH_BYTES))
 }

@@ -7,10 +7,13 @@ import { readOne } from '../../store/event-store.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
+import { leafAt, lostTail, MISSING } from './log-stops.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
 /** Between two reports of how far a long start is. */
 const PROGRESS_MS = 1_000
+/** Events that are gone, of which so many are looked up. */
+const MISSING_MAX = 100
 /** Reports of which one goes to the log. */
 const LOGGED_REPORTS = 5
 
@@ -32,12 +35,13 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     fresh = true
   }
   if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC)
-  else if (!(await projectionFits(deps))) restart('the store is not the one that the log followed')
-  if (!fresh && (await aStopIsOver(deps, projection))) restart('an event that did not verify does now')
-
   const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))
-  if (checkpoints.some((each) => !reaches(projection, each))) await brought(guard)
-  if (!fresh && checkpoints.some((each) => !holds(projection, each))) {
+  if (!fresh && !(await projectionFits(deps)) && !(await stoppedAtLost(guard, checkpoints)))
+    restart('the store is not the one that the log followed')
+  if (!fresh && (await lacksUnnamed(deps))) restart('the store has lost events that it does not name')
+  const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
+  if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
+  if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {
     restart('the log does not agree with the checkpoints')
     await brought(guard)
   }
@@ -99,14 +103,46 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
   return false
 }
 
-/** A log that stopped at a record which verifies now, as with a newer key file, goes on. */
-async function aStopIsOver({ store, logStore }: LogDeps, projection: LogProjection): Promise<boolean> {
-  for (const { stopped } of logStore.stoppedLogs()) {
-    if (stopped === undefined) continue
-    const record = await readOne(store, stopped)
-    if (record !== undefined && projection.verifies(record)) return true
+/** Events that are gone from within what the file has followed: which they were, the leaves say. True where one had none, and the file does not know it. */
+async function lacksUnnamed({ store, logStore, sealer, log }: LogDeps): Promise<boolean> {
+  const { position: seen, gap } = logStore.progress() ?? {}
+  let unnamed = false
+  for (const position of (await store.missingPositions?.(MISSING_MAX)) ?? []) {
+    if (seen === undefined || store.comparePositions(position, seen) > 0) break
+    const leaf = leafAt({ store, logStore }, position)
+    unnamed ||= leaf === undefined
+    if (leaf === undefined) continue
+    const { tenant, stream, revision } = leaf
+    log.error({ tenant, stream, revision }, 'the store has lost this event, which the log has: put it back from a copy')
+    sealer.faultFound({ stream, revision, code: MISSING, message: 'the log has it, the store has not' })
   }
-  return false
+  return unnamed && gap === undefined
+}
+
+/** What the file knows of events that the store does not hold any more is kept: their logs stop there. */
+async function stoppedAtLost(
+  { deps, projection, kept }: Guard,
+  checkpoints: readonly TenantCheckpoint[],
+): Promise<boolean> {
+  const { store, logStore, sealer, log } = deps
+  const from = logStore.progress()?.position
+  const tail = await lostTail({ store, logStore })
+  if (tail === undefined) return false
+  for (const each of checkpoints) {
+    const lost = tail.lost.find(({ tenant }) => tenant === each.tenant)
+    // Nothing is changed by a start that is refused.
+    if (lost !== undefined && lost.index < each.size) refuse(deps, lossOf(each, lost.index, kept), each.tenant)
+  }
+  if (!logStore.save(tail.batch, from)) return false
+  projection.forget()
+  for (const { tenant, stream, revision } of tail.lost) {
+    log.error(
+      { tenant, stream, revision },
+      'the log of this tenant stops here: the store has lost this event, and perhaps others behind it; put the newer store back',
+    )
+    sealer.faultFound({ stream, revision, code: MISSING, message: 'the log has it, the store has not' })
+  }
+  return true
 }
 
 function reaches(projection: LogProjection, { tenant, size }: TenantCheckpoint): boolean {
@@ -116,6 +152,7 @@ function reaches(projection: LogProjection, { tenant, size }: TenantCheckpoint):
 
 function holds(projection: LogProjection, { tenant, size, root }: TenantCheckpoint): boolean {
   const tree = projection.tree(tenant)
+  if ((tree.stopped?.lostLeaf ?? size) < size) return false
   try {
     return tree.size >= size && sameHash(tree.rootAt(size), root)
   } catch (error) {
@@ -135,7 +172,10 @@ function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpo
     )
     return
   }
-  const error = lossOf(checkpoint, tree.size, kept)
+  refuse(deps, lossOf(checkpoint, tree.stopped?.lostLeaf ?? tree.size, kept), tenant)
+}
+
+function refuse(deps: LogDeps, error: LogStartError, tenant: string): void {
   // A run that the server deleted for good must not stop all the others: what is gone is named, and the log is not carried on.
   if (deps.store.status().forgetting?.some(({ loss }) => loss === 'gone') !== true) throw error
   deps.log.error({ tenant, code: error.code }, error.message)

@@ -1,6 +1,6 @@
 /**
  * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (LOG-1 to LOG-3).
- * A stream whose first event does not verify is foreign and has no leaf; a later fault stops its tenant's log there.
+ * An event that does not verify in its place stops its tenant's log there; a stream of which nothing is ours is foreign and has no leaf.
  */
 
 import { EVENTS } from '../../../schemas/events.ts'
@@ -21,22 +21,22 @@ import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogBatch } from '../../store/log-store.ts'
+import type { LeafRow, LogBatch, PositionGap } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
+import { logsStoppedBy } from './broken-record.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
+import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, whatIsOver } from './log-stops.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
-
-/** A stop's code where a checkpoint on record is none of this log's. */
-const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
 
 /** What one page adds. */
 interface PageChanges {
   readonly trees: Map<string, TenantTree>
   readonly streams: Map<string, StreamState>
   readonly leaves: LeafRow[]
+  readonly gaps: Gaps
 }
 
 export class LogProjection {
@@ -47,6 +47,8 @@ export class LogProjection {
   #fromStart = false
   #catchingUp: Promise<void> | undefined
   #building: IndexProgress | undefined
+  /** As the file has it: every write asks. */
+  #gap: { readonly value: PositionGap | undefined } | undefined
 
   constructor(deps: LogDeps, origin: string, caches: LogCaches) {
     this.#deps = deps
@@ -79,16 +81,16 @@ export class LogProjection {
     return tree
   }
 
+  /** Positions without a record that no stream accounts for. */
+  get gap(): PositionGap | undefined {
+    this.#gap ??= { value: this.#deps.logStore.progress()?.gap }
+    return this.#gap.value
+  }
+
   /** What the stream's events so far say about its next one; undefined where its first event is not ours. */
   expectation(stream: string): Expectation | undefined {
     const { expected, foreign } = this.#stream(stream)
     return foreign ? undefined : expected
-  }
-
-  /** Whether a record verifies in its place, as far as the stream is known. */
-  verifies(record: ReadRecord): boolean {
-    const { expected, foreign } = this.#stream(record.stream)
-    return !foreign && this.#check(record, expected).ok
   }
 
   /** Whose checkpoints of a tenant's log count, oldest first. */
@@ -114,6 +116,7 @@ export class LogProjection {
 
   /** What is at hand may be behind the file, or ahead of it: it is read from there again. */
   forget(): void {
+    this.#gap = undefined
     this.#caches.trees.clear()
     this.#caches.streams.clear()
   }
@@ -121,6 +124,7 @@ export class LogProjection {
   async #pass(signal?: AbortSignal): Promise<void> {
     const { store, logStore } = this.#deps
     if (!(await logStore.isAuthentic())) this.renew(NOT_AUTHENTIC)
+    await this.#goOnWhereOver()
     const after = logStore.progress()?.position
     this.#fromStart ||= after === undefined
     // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
@@ -137,6 +141,21 @@ export class LogProjection {
     }
   }
 
+  /** What stopped a log may be as it was: then the file is made anew, and the log goes on. */
+  async #goOnWhereOver(): Promise<void> {
+    const { store, logStore } = this.#deps
+    const reason = await whatIsOver({ store, logStore }, (stream) => this.#isNextThere(stream))
+    if (reason === undefined) return
+    this.renew(reason)
+    throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
+  }
+
+  async #isNextThere(stream: string): Promise<boolean> {
+    const { expected, foreign } = this.#stream(stream)
+    const next = foreign ? undefined : await readOne(this.#deps.store, expected)
+    return next !== undefined && this.#check(next, expected).ok
+  }
+
   /** False where the file was rebuilt meanwhile. What is kept at hand is then ahead of what was saved, as after an error. */
   async #folded(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
     let saved = false
@@ -149,8 +168,15 @@ export class LogProjection {
   }
 
   async #fold(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
-    const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [] }
-    for (const record of page) await this.#take(record, changes)
+    const { store, logStore } = this.#deps
+    const gaps = new Gaps(logStore.progress()?.gap)
+    const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [], gaps }
+    let before = from
+    for (const record of page) {
+      if (store.densePositions === true) gaps.between(before, record.position)
+      before = record.position
+      await this.#take(record, changes)
+    }
     const last = page.at(-1)
     if (last === undefined) return true
     const trees = [...changes.trees.values()].map((tree) => tree.takeChanges())
@@ -159,15 +185,16 @@ export class LogProjection {
       tiles: trees.flatMap(({ tiles }) => tiles),
       streams: [...changes.streams].map(([stream, state]) => streamRow(stream, state)),
       leaves: changes.leaves,
-      progress: { ...placeOf(last), digest: recordDigest(last.header) },
+      progress: { ...placeOf(last), digest: recordDigest(last.header), ...(gaps.row && { gap: gaps.row }) },
     }
-    if (!this.#deps.logStore.save(batch, from)) return false
+    if (!logStore.save(batch, from)) return false
     this.#remember(changes)
     return true
   }
 
   /** What was saved may be forgotten from here on. Set again: they have grown, and a reader may have read what was saved before. */
   #remember({ trees, streams }: PageChanges): void {
+    this.#gap = undefined
     for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
     for (const [stream, state] of streams) this.#caches.streams.set(stream, state, streamBytes(state))
   }
@@ -178,20 +205,15 @@ export class LogProjection {
     const tenant = streamTenant(stream)
     const state = changes.streams.get(stream) ?? this.#stream(stream)
     if (state.foreign) return
-    if (tenant === undefined) return this.#setForeign(record, changes, 'stream-name')
-    const tree = changes.trees.get(tenant) ?? this.tree(tenant)
-    if (tree.stopped !== undefined) return
+    const tree = tenant === undefined ? undefined : (changes.trees.get(tenant) ?? this.tree(tenant))
+    if (tree?.stopped !== undefined) return
     if (record.revision > 0 && state.expected.revision === 0) this.#missed(stream)
 
     // Awaiting what is there already would cost a turn for each record.
     const first = this.#check(record, state.expected)
     const found = first.ok ? { record, checked: first } : await this.#again(record, state.expected)
-    if (!found.checked.ok) {
-      const code = found.checked.faults[0]?.code ?? 'unknown'
-      return state.expected.revision === 0
-        ? this.#setForeign(record, changes, code)
-        : this.#stopAt(tree, record, changes, found.checked.faults)
-    }
+    if (tenant === undefined || tree === undefined || !found.checked.ok)
+      return this.#takeBroken(found.record, changes, found.checked.ok ? [] : found.checked.faults)
     const { header, digest } = found.checked
     if (header.type === 'LogKeyRotated' && stream === SYSTEM_STREAM) this.#learnKey(found.record)
     if (isCheckpoint(header) && !this.#signed(tree, found.record))
@@ -252,17 +274,26 @@ export class LogProjection {
     this.#deps.logKeys.learn(body.data.succession)
   }
 
-  #stopAt(tree: TenantTree, record: ReadRecord, changes: PageChanges, faults: readonly Fault[]): void {
+  async #takeBroken(record: ReadRecord, changes: PageChanges, faults: readonly Fault[]): Promise<void> {
+    const code = faults[0]?.code ?? 'stream-name'
+    const { expected } = changes.streams.get(record.stream) ?? this.#stream(record.stream)
+    const isKnownStream = expected.revision > 0
+    const tenants = await logsStoppedBy(this.#deps, { record, faults, isKnownStream })
+    if (tenants.size === 0) return this.#setForeign(record, changes, code)
+    changes.gaps.explained(Math.max(0, record.revision - expected.revision))
     reportFaults(this.#deps.sealer, record, faults)
-    this.#stop(tree, record, changes, faults[0]?.code ?? 'unknown')
+    for (const tenant of tenants) {
+      const tree = changes.trees.get(tenant) ?? this.tree(tenant)
+      if (tree.stopped === undefined) this.#stop(tree, record, changes, code)
+    }
   }
 
   #stop(tree: TenantTree, record: ReadRecord, changes: PageChanges, code: string): void {
-    tree.stopped = { ...placeOf(record), code }
+    tree.stopped = { ...placeOf(record), code, digest: judgedDigest(record) }
     changes.trees.set(tree.tenant, tree)
     this.#deps.log.error(
-      { ...tree.stopped, tenant: tree.tenant },
-      'the log of this tenant stops here: run "countersign verify"',
+      { ...placeOf(record), code, tenant: tree.tenant },
+      'the log of this tenant stops here, and nothing of what follows can be proven: run "countersign verify", and put the event back from a copy',
     )
   }
 

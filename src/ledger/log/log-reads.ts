@@ -2,6 +2,7 @@
 
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { LOSSES_MAX, type Loss } from '../../../schemas/loss.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
@@ -11,9 +12,12 @@ import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
 import { perfectSubtrees } from '../../merkle/subtrees.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
+import { streamTenant } from '../../signing/stream-tenant.ts'
 import { type Position, readOne } from '../../store/event-store.ts'
-import type { LeafRow } from '../../store/log-store.ts'
+import type { LeafRow, LogStop, LogStreamRow } from '../../store/log-store.ts'
+import type { LogStopped } from '../ledger-stats.ts'
 import type { LogUpkeep } from '../upkeep.ts'
+import { leafHashAt } from './leaf-hash.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -22,6 +26,7 @@ import type {
   ConsistencyProof,
   InclusionPath,
   InclusionProof,
+  KnownHead,
   LeafQuery,
   LogAnswer,
   LogEdge,
@@ -36,7 +41,7 @@ import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
-type OwnReads = Omit<Reads, 'successions' | 'leafRecords'>
+type OwnReads = Omit<Reads, 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'>
 
 interface ReadsParts {
   readonly projection: LogProjection
@@ -51,6 +56,11 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     verifierKey: (tenant) => reads.verifierKey(tenant),
     successions: () => deps.logKeys.successions,
     state: (tenant) => reads.state(tenant),
+    losses: (tenant) => reads.losses(tenant),
+    stops: () => stopsOf(deps.logStore),
+    lostUncovered: (tenant) => reads.lostUncovered(tenant),
+    knownHead: (stream) => knownHead(deps.logStore.stream(stream)),
+    leaves: deps.logStore,
     checkpoint: (tenant) => reads.checkpoint(tenant),
     timestamp: (tenant, to) => reads.timestamp(tenant, to),
     tile: (tenant, tile) => reads.tile(tenant, tile),
@@ -90,10 +100,32 @@ class LogReads implements OwnReads {
     return { size, published, witnesses: this.#posts.sizes(tenant), ...(stopped && { stopped: stopped.code }) }
   }
 
+  losses(tenant: string): readonly Loss[] {
+    const { stopped } = this.#projection.tree(tenant)
+    const { gap } = this.#projection
+    return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...(gap === undefined ? [] : [GAP])]
+  }
+
+  async lostUncovered(tenant: string): Promise<readonly Loss[]> {
+    const { store, logStore } = this.#deps
+    const { size, signedSize } = this.#projection.tree(tenant)
+    const losses: Loss[] = []
+    for (const leaf of logStore.leaves(tenant, signedSize, Math.min(size, signedSize + UNCOVERED_MAX))) {
+      const { stream, revision } = leaf
+      const record = await readOne(store, leaf)
+      const hash = leafHashAt(logStore, leaf)
+      const isThere = record !== undefined && hash !== undefined && sameHash(leafHash(record.header), hash)
+      if (!isThere && losses.length < LOSSES_MAX)
+        losses.push({ scope: 'run', code: record === undefined ? 'missing' : 'leaf', stream, revision })
+    }
+    return losses
+  }
+
   checkpoint(tenant: string): LogAnswer<string> {
     const { signedSize } = this.#projection.tree(tenant)
     const note = this.#posts.cosigned(tenant)
-    return note === undefined ? refused('no-checkpoint', signedSize) : { ok: true, value: note }
+    if (note !== undefined) return { ok: true, value: note }
+    return refused(this.losses(tenant).length > 0 ? 'log-stopped' : 'no-checkpoint', signedSize)
   }
 
   async timestamp(tenant: string, to?: number): Promise<LogAnswer<TimestampedCheckpoint>> {
@@ -263,6 +295,27 @@ class LogReads implements OwnReads {
     const present = headers.filter((header) => header !== undefined)
     return present.length === headers.length ? present : undefined
   }
+}
+
+/** Leaves behind the last checkpoint that are looked at: after a pass there are few. */
+const UNCOVERED_MAX = 1_000
+
+/** Nobody can say whose they were. */
+const GAP: Loss = { scope: 'store', code: 'position-gap' }
+
+/** A record that lies in another tenant's stream is not named to this one. */
+function stopLoss(tenant: string, { code, stream, revision }: LogStop): Loss {
+  return { scope: 'tenant', code, ...(streamTenant(stream) === tenant && { stream, revision }) }
+}
+
+function stopsOf(logStore: LogDeps['logStore']): readonly LogStopped[] {
+  const stopped = logStore.stoppedLogs().map(({ tenant, stopped: stop }) => ({ tenant, code: stop?.code ?? '' }))
+  return logStore.progress()?.gap === undefined ? stopped : [{ code: GAP.code }, ...stopped]
+}
+
+function knownHead(row: LogStreamRow | undefined): KnownHead | undefined {
+  if (row === undefined || row.foreign || row.nextRevision === 0) return undefined
+  return { events: row.nextRevision, digest: row.prevDigest }
 }
 
 function refused(code: LogRefusalCode, size: number): { ok: false; code: LogRefusalCode; size: number } {

@@ -1,12 +1,17 @@
 /** @module The Merkle logs as HTTP and the command line see them: one a tenant, of what its last checkpoint covers and no more. */
+import type { Loss } from '../../../schemas/loss.ts'
 import type { StreamPath } from '../../merkle/stream-tree.ts'
 import type { TileId } from '../../merkle/tile-path.ts'
 import type { Position, RecordPages } from '../../store/event-store.ts'
+import type { LeafReader } from '../../store/log-store.ts'
+import type { LogStopped } from '../ledger-stats.ts'
 
 /** Why a log has no answer. */
 export type LogRefusalCode =
   /** Nothing was signed yet; the next checkpoint comes within the delay. */
   | 'no-checkpoint'
+  /** Nothing was signed, and nothing will be: the log stopped at an event that does not verify, or is gone. */
+  | 'log-stopped'
   /** There is no such event in this tenant's log. */
   | 'not-in-log'
   /** It is in the log, and no checkpoint covers it yet. */
@@ -118,6 +123,11 @@ export class LogGapError extends Error {
   }
 }
 
+export interface KnownHead {
+  readonly events: number
+  readonly digest: string | undefined
+}
+
 export interface TenantLogs {
   /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
   readonly maxDelayMs: number
@@ -126,6 +136,16 @@ export interface TenantLogs {
   /** Signed notes that lead from each key that signed the logs to the one after it, oldest first. */
   successions(): readonly string[]
   state(tenant: string): LogState
+  /** Where the log stopped, and whether events of the store are gone that no log can name: nothing of the tenant is whole behind that. */
+  losses(tenant: string): readonly Loss[]
+  /** All logs that stopped. */
+  stops(): readonly LogStopped[]
+  /** Leaves that no checkpoint covers yet, and whose events the store holds no more, or holds otherwise; the first twenty. */
+  lostUncovered(tenant: string): Promise<readonly Loss[]>
+  /** What the log knows of a stream: how many events it has at least, and the digest of the last of them. Undefined where it knows none. */
+  knownHead(stream: string): KnownHead | undefined
+  /** Leaves and their hashes, as they are now. */
+  readonly leaves: Pick<LeafReader, 'leaf' | 'leafOf' | 'tile'>
   /** The last checkpoint: the signed note, with the cosignatures that are there. */
   checkpoint(tenant: string): LogAnswer<string>
   /** The last time-stamped checkpoint that the tree of `to` leaves continues; of the last checkpoint, where no `to` is given. */

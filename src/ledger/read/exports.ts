@@ -3,6 +3,7 @@
 import { ValueStored } from '../../../schemas/events/value-stored.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Loss } from '../../../schemas/loss.ts'
 import { runStream, valueStream } from '../../../schemas/names.ts'
 import { parseVerifierKey } from '../../merkle/note-key.ts'
 import { openNote } from '../../merkle/signed-note.ts'
@@ -14,7 +15,20 @@ import { type EventStore, type Position, StoreUnavailableError } from '../../sto
 import { pacedPages } from '../../store/paced-pages.ts'
 import { type LedgerFacts, NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
-import type { Caller, ExportFact, ExportPin, LedgerExports, PinnedEdge, PinnedTree, SealedPin } from '../ledger.ts'
+import { type EventReading, LeafReading, RunReading, SealReading } from '../integrity/event-reading.ts'
+import type { KnownLosses } from '../integrity/known-losses.ts'
+import { lostBehind } from '../integrity/lost-behind.ts'
+import type {
+  Caller,
+  ExportFact,
+  ExportPin,
+  LedgerExports,
+  PinnedEdge,
+  PinnedTree,
+  PinOf,
+  ReadRange,
+  SealedPin,
+} from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import { LogGapError, type LogTree, type TenantLogs, type TimestampedCheckpoint } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
@@ -26,6 +40,7 @@ export interface ExportsDeps {
   readonly logKeys: LogKeys
   readonly effects: Effects
   readonly facts: LedgerFacts
+  readonly losses: KnownLosses
 }
 
 const RETRY_AFTER_MS = 5_000
@@ -48,6 +63,12 @@ function isSignedUnder(note: string, verifierKey: string): boolean {
   return verifier !== undefined && openNote(note, [verifier]).ok
 }
 
+/** What a checkpoint could not be signed over, of the tenant or of one run of it. */
+async function uncoveredOf(logs: TenantLogs, tenant: string, run: string | undefined): Promise<readonly Loss[]> {
+  const lost = await logs.lostUncovered(tenant)
+  return run === undefined ? lost : lost.filter(({ stream }) => stream === runStream(tenant, run))
+}
+
 function pinned({ size, root, eventId }: LogTree): PinnedTree {
   return { size, root: digestText(root), eventId }
 }
@@ -59,11 +80,32 @@ export class Exports implements LedgerExports {
     this.#deps = deps
   }
 
-  async pin({ tenant }: Caller, at?: Position): Promise<ExportPin> {
-    const { store, logs } = this.#deps
+  async pin({ tenant }: Caller, { until: at, run, isSigned = false }: PinOf = {}): Promise<ExportPin> {
+    const { store, logs, losses } = this.#deps
     const until = at ?? (await store.end())
     const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until).catch(asUnrecorded)
-    return { until, tree: tree === undefined ? null : pinned(tree) }
+    const uncovered = isSigned && logs !== undefined ? await uncoveredOf(logs, tenant, run) : []
+    const known = [...losses({ tenant, run }), ...uncovered]
+    return { until, tree: tree === undefined ? null : pinned(tree), losses: known }
+  }
+
+  reading({ tenant }: Caller, { pin, run, isMatched = false, after, until = pin.until }: ReadRange): EventReading {
+    const { store, logs } = this.#deps
+    if (isMatched) return new SealReading()
+    if (run !== undefined) return new RunReading()
+    if (logs === undefined || pin.tree === null || until === undefined) return new SealReading()
+    const source = { leaves: logs.leaves, comparePositions: store.comparePositions }
+    return new LeafReading(source, { tenant, size: pin.tree.size, after, until })
+  }
+
+  async lostBehind(
+    { tenant }: Caller,
+    run: string,
+    { events, until }: { readonly events: number; readonly until: Position },
+  ): Promise<readonly Loss[]> {
+    const { store, logs } = this.#deps
+    const stream = runStream(tenant, run)
+    return lostBehind({ store, known: logs?.knownHead(stream) }, stream, { events, until })
   }
 
   async lastEventId({ tenant }: Caller, until: Position | undefined): Promise<string | null> {
@@ -85,8 +127,8 @@ export class Exports implements LedgerExports {
     return { root: digestText(found.root), edge: found.hashes.map(digestText), last }
   }
 
-  async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {
-    const { logs } = this.#deps
+  async sealedPin({ tenant }: Caller, run?: string): Promise<SealedPin | undefined> {
+    const { logs, losses } = this.#deps
     await logs?.publish().catch(asUnrecorded)
     const published = logs?.published(tenant)
     if (logs === undefined || published === undefined) return undefined
@@ -94,7 +136,15 @@ export class Exports implements LedgerExports {
     const verifierKey = logs.verifierKey(tenant)
     // Right after a rotation, or where another process signs with a newer key: manifest and checkpoint are under one key.
     if (!isSignedUnder(note, verifierKey)) return undefined
-    return { until: position, tree: pinned(published), note, verifierKey, successions: logs.successions() }
+    const known = [...losses({ tenant, run }), ...(await uncoveredOf(logs, tenant, run))]
+    return {
+      until: position,
+      tree: pinned(published),
+      losses: known,
+      note,
+      verifierKey,
+      successions: logs.successions(),
+    }
   }
 
   async timestamp({ tenant }: Caller, { tree }: SealedPin): Promise<TimestampedCheckpoint | undefined> {

@@ -22,7 +22,7 @@ import { waitAnswer } from '../responses/wait-responses.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
-import { verifiedEvent, verifiedEvents } from './verified-events.ts'
+import { DamagedStreamError, verifiedEvent, verifiedEvents } from './verified-events.ts'
 
 /** Most requests append no more; a longer one is read on. */
 const REQUEST_EVENTS = 4
@@ -59,7 +59,11 @@ export class Reader {
     const { revision } = run
     if (!(await run.durable())) return false
     const head = await this.#store.head(run.stream)
-    if (head <= revision) return true
+    if (head < revision) {
+      this.#runs.drop(run)
+      throw new DamagedStreamError(run.stream, head + 1, 'this event was acknowledged, and the store has it no more')
+    }
+    if (head === revision) return true
     // It moved on while this was asked: what stands there now is its own where that becomes durable, and somebody else's where it does not.
     if (head <= run.revision && (await run.durable())) return true
     this.#runs.drop(run)

@@ -2,6 +2,7 @@
 import { withSharedParts } from '../../../projections/merge.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { type Loss, lossText } from '../../../schemas/loss.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
@@ -20,7 +21,7 @@ import { decideJudgement } from '../../domain/judgement.ts'
 import { decideManifest } from '../../domain/manifest.ts'
 import { isPaced, type Paced, Pauses } from '../../domain/paced.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
-import { refusal } from '../../domain/refusal.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { decideRollback } from '../../domain/rewind.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { decideBranched, decideComplete, decideFail, decideStart } from '../../domain/run-life.ts'
@@ -37,6 +38,9 @@ import type { Caller, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { RunAggregate } from './run-aggregate.ts'
+
+/** Somebody has to put the store right. */
+const STOPPED_RETRY_MS = 30_000
 
 /** One command on its way, with what earlier tries learned. */
 export interface PendingCommand {
@@ -78,6 +82,8 @@ export interface DecideInput {
   readonly env: Env
   readonly texts: CanonicalTexts
   readonly tenantPolicy: TenantPolicies | undefined
+  /** Why nothing of a tenant that is recorded now can be proven; undefined where its log goes on. */
+  readonly stoppedLog: ((tenant: string) => Loss | undefined) | undefined
 }
 
 /** Handoffs may take long to judge: then the decision pauses. Until it has ended, nothing else may be decided on the run. */
@@ -86,13 +92,28 @@ export function decide(input: DecideInput): Decision | Paced<Decision> {
   const { caller, command } = pending
   if (run.state === undefined) {
     if (command.kind === 'start') {
+      const stopped = input.stoppedLog?.(run.tenant)
+      if (stopped !== undefined) return refuse(logStopped(stopped))
       return decideStart(undefined, { ...command, tenantPolicy: input.tenantPolicy?.(run.tenant) }, env)
     }
     return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
   }
+  // Which runs lost events nobody knows: the next event of any of them could take the place of one that was acknowledged.
+  const lost = input.stoppedLog?.(run.tenant)
+  if (lost?.scope === 'store') return refuse(logStopped(lost))
   const foreign = foreignWork(run.state, { caller, command, env })
   if (foreign !== undefined) return refuse(foreign)
   return isOverdue(run.evidence.results) ? decideOnSettled(run.state, input) : decideOnRun(run.state, input)
+}
+
+/** Of a tenant whose log stopped runs that are under way go on; a new one would never be in a log. */
+function logStopped(loss: Loss): Refusal {
+  const what = loss.scope === 'store' ? 'nothing is written' : 'no run is started'
+  const detail = `${what}: ${lossText(loss)}; run "countersign verify", and put back what is gone from a copy of the store`
+  return refusal('log-stopped', detail, {
+    retryAfterMs: STOPPED_RETRY_MS,
+    evidence: { losses: [{ ...loss } as JsonObject] },
+  })
 }
 
 function* decideOnSettled(state: RunState, input: DecideInput): Paced<Decision> {

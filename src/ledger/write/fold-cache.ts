@@ -8,6 +8,7 @@ import { weigh } from '../../resources/memory-budget.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
 import type { ViewStore } from '../../store/view-store.ts'
 import { type FoldPlace, loadSealedFold, saveSealedFold } from '../identity/sealed-fold.ts'
+import type { KnownHead } from '../log/tenant-logs.ts'
 import type { VerifyDeps } from '../read/verified-events.ts'
 import type { Head, RunAggregate } from './run-aggregate.ts'
 
@@ -22,6 +23,8 @@ export const CACHE_LATEST_EVENTS = 4 * CACHE_EVERY_EVENTS
 
 export interface LoadDeps extends VerifyDeps {
   readonly views: Pick<ViewStore, 'loadFold' | 'saveFold'>
+  /** What the log knows of a stream; absent where no log is kept. */
+  readonly knownHead?: ((stream: string) => KnownHead | undefined) | undefined
   /** Whose turns large events are folded in; absent: one after the other. */
   readonly work?: WorkQueue | undefined
 }

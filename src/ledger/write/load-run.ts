@@ -4,7 +4,7 @@ import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { readOne } from '../../store/event-store.ts'
-import { verifiedEvents } from '../read/verified-events.ts'
+import { DamagedStreamError, verifiedEvents } from '../read/verified-events.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
 import { type Head, RunAggregate } from './run-aggregate.ts'
 
@@ -16,6 +16,7 @@ export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Pr
   const holds = cached.head === undefined || (await holdsHead(deps, cached.stream, cached.head))
   const run = holds ? cached : new RunAggregate(tenant, runId)
   await foldTail(deps, run)
+  await requireEnd(deps, run)
   if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(deps, run)
   return run
 }
@@ -23,6 +24,14 @@ export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Pr
 async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest }: Head): Promise<boolean> {
   const record = await readOne(store, { stream, revision })
   return record !== undefined && recordDigest(record.header) === digest
+}
+
+/** Nothing is decided on a run whose last events are gone: the next one would take the place of one that was acknowledged (LOG-48). */
+async function requireEnd({ knownHead, store }: LoadDeps, { stream, revision }: RunAggregate): Promise<void> {
+  const { events } = knownHead?.(stream) ?? { events: 0 }
+  // The log follows the store: what it knows may have come since the run was read.
+  if (events <= revision + 1 || (await store.head(stream)) >= events - 1) return
+  throw new DamagedStreamError(stream, revision + 1, 'the log has this event, the store has not')
 }
 
 /** As they would have been, had the run stayed in memory. */

@@ -17,7 +17,7 @@ import { digestsBy } from '../../signing/digests.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import { AGAIN, type AppendDeps, Appender, type Attempt } from './appender.ts'
-import { decide, type PendingCommand, pendingCommand } from './decide.ts'
+import { type DecideInput, decide, type PendingCommand, pendingCommand } from './decide.ts'
 import { decidedInOrder } from './in-order.ts'
 import { type LargeDeps, LargeValues } from './large-values.ts'
 import { decideRedacted, withCallKey } from './redaction.ts'
@@ -34,6 +34,7 @@ const JUDGED_BY_RESULTS: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['k
 export interface WriteDeps extends AppendDeps, LargeDeps {
   readonly ledgerId: string
   readonly tenantPolicy?: TenantPolicies | undefined
+  readonly stoppedLog: DecideInput['stoppedLog']
   /** Absent: large decisions are made as they come, and on nobody's account. */
   readonly work?: WorkQueue | undefined
 }
@@ -210,7 +211,7 @@ export class WritePath {
     const decision =
       pending.reusedKey === true && run.state !== undefined
         ? refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
-        : decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy })
+        : decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy, stoppedLog: this.#deps.stoppedLog })
     if (run.state?.disclosed !== true) return decision
     return isPaced(decision) ? thenWithoutAppend(decision) : withoutAppend(decision)
   }

@@ -9,6 +9,7 @@ import { Queries } from '../read/queries.ts'
 import { Reader } from '../read/reader.ts'
 import type { WriteCounts } from '../stats.ts'
 import { ValueStore } from '../values/value-store.ts'
+import type { DecideInput } from './decide.ts'
 import type { LoadDeps } from './fold-cache.ts'
 import { LeaseClock } from './lease-clock.ts'
 import { type RunAggregateDeps, RunAggregates } from './run-aggregates.ts'
@@ -23,16 +24,20 @@ export interface WriteSideOptions
   readonly stats: WriteCounts
   readonly memory: MemoryBudget
   readonly ledgerId: string
+  readonly knownHead: LoadDeps['knownHead']
+  readonly stoppedLog: DecideInput['stoppedLog']
 }
 
 export function writeSide(options: WriteSideOptions) {
   const { store, views, sealer, effects, stats, memory, work, ledgerId, tenantPolicy } = options
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
-  const runs = hotRunsWithin(memory, { store, views, sealer, leases, work }, options.hotRunsMax)
+  const { knownHead, stoppedLog } = options
+  const runs = hotRunsWithin(memory, { store, views, sealer, leases, work, knownHead }, options.hotRunsMax)
   const values = new ValueStore({ store, sealer, effects, memory })
   const reader = new Reader({ store, runs, sealer, values })
   const queries = new Queries({ store, runs, reader, sealer, leases, values })
-  const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
+  const decided = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
+  const deciding = { ...decided, stoppedLog }
   return { runs, reader, queries, write: new WritePath({ ...deciding, valueLimits: options.values }) }
 }
 

@@ -15,6 +15,7 @@ type Reading = Omit<EventStore, 'url' | 'maxAppendBytes' | 'append' | 'subscribe
 
 export abstract class FileStore implements Reading {
   readonly exclusive = true
+  readonly densePositions = true
   readonly comparePositions = compareDecimalPositions
   protected readonly reads = new StoreReads()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
@@ -34,6 +35,10 @@ export abstract class FileStore implements Reading {
 
   end(): Promise<Position | undefined> {
     return this.reads.end()
+  }
+
+  missingPositions(limit: number): Promise<readonly Position[]> {
+    return this.reads.missingPositions(limit)
   }
 
   findRequest(stream: string, requestId: string): Promise<number | undefined> {

@@ -57,7 +57,8 @@ CREATE TABLE progress (
   position TEXT NOT NULL,
   stream TEXT NOT NULL,
   revision INTEGER NOT NULL,
-  digest TEXT NOT NULL
+  digest TEXT NOT NULL,
+  gap TEXT
 ) STRICT;
 `
 
@@ -70,5 +71,5 @@ export const LOG_SEALED = [
   },
   { name: 'head_sizes', columns: ['log', 'size'] },
   { name: 'stream_heads', columns: ['log', 'key', 'events', 'digest'] },
-  { name: 'progress', columns: ['position', 'stream', 'revision', 'digest'] },
+  { name: 'progress', columns: ['position', 'stream', 'revision', 'digest', 'gap'] },
 ] as const

@@ -68,6 +68,16 @@ export class RowReader implements Disposable {
     return Number(this.#statements.end.get())
   }
 
+  /** The first positions below the last one that have no record. */
+  missingPositions(limit: number): readonly number[] {
+    const { count, gaps } = this.#statements
+    if (Number(count.get()) === this.end()) return []
+    const found: number[] = []
+    for (const [from, to] of gaps.iterate() as Iterable<[number, number]>)
+      for (let position = from; position < to && found.length < limit; position += 1) found.push(position)
+    return found
+  }
+
   findRequest(stream: string, requestId: string): number | undefined {
     const revision = this.#statements.findRequest.get(stream, requestId)
     return typeof revision === 'number' ? revision : undefined
@@ -118,6 +128,13 @@ function prepareStatements(db: Database) {
     head: db
       .prepare('SELECT max(revision) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)')
       .pluck(),
+    count: db.prepare('SELECT count(*) FROM events').pluck(),
+    gaps: db
+      .prepare(
+        `SELECT before + 1, position FROM (SELECT position, lag(position, 1, 0) OVER (ORDER BY position) AS before FROM events)
+          WHERE position > before + 1`,
+      )
+      .raw(),
     end: db.prepare('SELECT ifnull(max(position), 0) FROM events').pluck(),
     findRequest: db
       .prepare('SELECT revision FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?) AND request = ?')

@@ -15,6 +15,7 @@ import type {
   LogStop,
   LogStore,
   LogStreamRow,
+  PositionGap,
   StreamHeadRow,
   StreamHeads,
 } from '../log-store.ts'
@@ -61,6 +62,8 @@ interface LogColumns {
   readonly stopped: string | null
 }
 
+type ProgressColumns = Omit<LogProgress, 'gap'> & { readonly gap: string | null }
+
 interface StreamColumns {
   readonly stream: string
   readonly next_revision: number
@@ -78,11 +81,12 @@ const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stamp, stopped'
 
 function prepareStatements(db: Database) {
   return {
-    progress: db.prepare<[], LogProgress>('SELECT position, stream, revision, digest FROM progress'),
+    progress: db.prepare<[], ProgressColumns>('SELECT position, stream, revision, digest, gap FROM progress'),
     saveProgress: db.prepare(
-      'INSERT OR REPLACE INTO progress (only, position, stream, revision, digest) VALUES (1, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO progress (only, position, stream, revision, digest, gap) VALUES (1, ?, ?, ?, ?, ?)',
     ),
     log: db.prepare<[string], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE tenant = ?`),
+    logs: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs`),
     due: db.prepare<[], LogColumns>(
       `SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NULL AND last_fact >= signed_size`,
     ),
@@ -143,7 +147,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   }
 
   progress(): LogProgress | undefined {
-    return this.#statements.progress.get()
+    const found = this.#statements.progress.get()
+    if (found === undefined) return undefined
+    const { gap, ...progress } = found
+    return { ...progress, ...(gap !== null && { gap: parseJson<PositionGap>(gap) }) }
   }
 
   log(tenant: string): LogRow | undefined {
@@ -165,6 +172,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
 
   stoppedLogs(): readonly LogRow[] {
     return this.#statements.stopped.all().map(toLog)
+  }
+
+  logs(): readonly LogRow[] {
+    return this.#statements.logs.all().map(toLog)
   }
 
   stream(stream: string): LogStreamRow | undefined {
@@ -239,7 +250,8 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     }
     for (const { tenant, level, index, hashes } of tiles) saveTile.run(logIds.get(tenant), level, index, hashes)
     this.#replaced('progress', this.progress() && PROGRESS_ROW, () => {
-      saveProgress.run(progress.position, progress.stream, progress.revision, progress.digest)
+      const { position, stream, revision, digest, gap } = progress
+      saveProgress.run(position, stream, revision, digest, gap === undefined ? null : JSON.stringify(gap))
       return PROGRESS_ROW
     })
   }

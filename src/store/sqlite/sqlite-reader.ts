@@ -26,10 +26,12 @@ export function openSqliteReader({ path }: { readonly path: string }): StoreRead
   const polling = pollForCommits(reads)
   return {
     url: `sqlite:${path}`,
+    densePositions: true,
     comparePositions: compareDecimalPositions,
     head: (stream) => reads.head(stream),
     recordAt: (position) => reads.recordAt(position),
     end: () => reads.end(),
+    missingPositions: (limit) => reads.missingPositions(limit),
     findRequest: (stream, requestId) => reads.findRequest(stream, requestId),
     readStream: (stream, options) => reads.readStream(stream, options),
     readAll: (options) => reads.readAll(options),

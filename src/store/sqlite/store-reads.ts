@@ -56,6 +56,10 @@ export class StoreReads implements Disposable {
     return end === 0 ? undefined : String(end)
   }
 
+  async missingPositions(limit: number): Promise<readonly Position[]> {
+    return this.#read(await this.#connected(), (reader) => reader.missingPositions(limit)).map(String)
+  }
+
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {
     return this.#read(await this.#connected(), (reader) => reader.findRequest(stream, requestId))
   }

@@ -1,5 +1,6 @@
 /** @module The manifest: signed with the log's key (DSSE), it names the digest of every file. */
 
+import { LOSS_SCOPES, LOSSES_MAX, lossesText } from '../../../schemas/loss.ts'
 import { ANSWER, MANIFESTS, NEEDED, PROOFS, STAMP, VALUES } from './bundle-files.ts'
 import { type Bundle, digestOfFile, jsonOf, textOf } from './file-text.ts'
 import { type Form, isCount, isDigest, isList, isOf, isText, isTime, maybe } from './forms.ts'
@@ -15,6 +16,8 @@ const PREDICATE_TYPES = new Map<string, BundleProof>([
   ['urn:countersign:evidence-bundle:v2', 'stream'],
   ['urn:countersign:evidence-bundle:v3', 'log'],
 ])
+/** Behind the type of a bundle that names losses: a verifier of before does not know that kind. */
+const NOT_WHOLE = ':incomplete'
 /** Of a bundle with the answer to a question. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
@@ -38,6 +41,8 @@ interface Statement {
 interface Kind {
   readonly proof: BundleProof
   readonly isAnswer: boolean
+  /** It names what is lost. */
+  readonly isPart: boolean
 }
 
 interface Manifest {
@@ -60,16 +65,20 @@ export function checkManifest(bundle: Bundle, key: VerifierKey, fail: Fail): Man
 
   const statement = jsonOf<Statement>(body.toString(), 'the manifest')
   const { predicateType } = statement
-  const proof = PREDICATE_TYPES.get(predicateType)
+  const isPart = predicateType.endsWith(NOT_WHOLE)
+  const type = isPart ? predicateType.slice(0, -NOT_WHOLE.length) : predicateType
+  const proof = PREDICATE_TYPES.get(type)
   if (proof === undefined)
     throw new Stop('UNVERIFIABLE', 'manifest-type', 'this verifier does not know that kind of manifest')
   const { subject, predicate } = statement
   const expected = { _type: STATEMENT_TYPE, subject: subject.map(subjectOf), predicateType, predicate }
   if (JSON.stringify(expected, null, 2) !== body.toString())
     fail('TAMPERED', 'manifest-form', 'the manifest is not written as a bundle writes it')
-  const isAnswer = predicateType === OF_ANSWER
+  const isAnswer = type === OF_ANSWER
   checkSubjects(bundle, { subject, proof, isAnswer }, fail)
-  checkPredicate(predicate, { key, proof, isAnswer }, fail)
+  checkPredicate(predicate, { key, proof, isAnswer, isPart }, fail)
+  if (predicate.losses !== undefined)
+    fail('INCOMPLETE', 'losses', `not whole, says the ledger itself: ${shown(lossesText(predicate.losses))}`)
   const isNamed = (file: string) => subject.some(({ name }) => name === file)
   const hasStamp = Object.values(STAMP).some(isNamed)
   return { manifest: predicate, proof, hasValues: isNamed(VALUES), hasStamp }
@@ -80,7 +89,7 @@ const subjectOf = ({ name, digest }: Subject): Subject => ({ name, digest: { sha
 /** Each file is named, once, by its digest; and nothing is named that is not there. */
 function checkSubjects(
   bundle: Bundle,
-  { subject, proof, isAnswer }: Kind & { readonly subject: readonly Subject[] },
+  { subject, proof, isAnswer }: Omit<Kind, 'isPart'> & { readonly subject: readonly Subject[] },
   fail: Fail,
 ): void {
   const own = [PROOFS[proof], ...(isAnswer ? [ANSWER] : [])]
@@ -119,6 +128,14 @@ const PREDICATE: Form = {
   counts: isOf({ events: isCount, matching: isCount, leaves: isCount }),
   proofs: isText,
 }
+const isLoss = isOf({
+  scope: (value) => (LOSS_SCOPES as readonly unknown[]).includes(value),
+  code: isText,
+  stream: maybe(isText),
+  revision: maybe(isCount),
+})
+const isLosses = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.length <= LOSSES_MAX && value.every(isLoss)
 const ANSWER_PREDICATE: Form = {
   ...PREDICATE,
   query: isOf(BEHIND),
@@ -132,10 +149,10 @@ const sorted = (object: object): string => JSON.stringify(Object.entries(object)
 /** The manifest may say only what is known here, and of what must be in the bundle only what follows from the query. */
 function checkPredicate(
   predicate: BundlePredicate,
-  { key: { name }, proof, isAnswer }: Kind & { readonly key: VerifierKey },
+  { key: { name }, proof, isAnswer, isPart }: Kind & { readonly key: VerifierKey },
   fail: Fail,
 ): void {
-  const form = isAnswer ? ANSWER_PREDICATE : PREDICATE
+  const form = { ...(isAnswer ? ANSWER_PREDICATE : PREDICATE), ...(isPart && { losses: isLosses }) }
   for (const [member, is] of Object.entries(form))
     if (!isOf({ [member]: is })({ [member]: predicate[member as keyof BundlePredicate] }))
       throw new Stop('TAMPERED', 'manifest-form', `the manifest's ${member} is nothing that a bundle can prove`)

@@ -1,6 +1,7 @@
 /** @module What the manifest of a bundle says. */
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { Loss } from '../../../schemas/loss.ts'
 
 /** What shows that nothing was left out of a bundle: the headers of the whole log, or the tree of streams that the checkpoint names. */
 export type BundleProof = 'log' | 'stream'
@@ -28,4 +29,6 @@ export interface BundlePredicate {
   readonly proofs: 'every event' | 'first and last event' | 'none'
   /** Of the answer to an auditors' question. */
   readonly answer?: { readonly question: AnswerQuestion; readonly rows: number }
+  /** What the ledger says is lost, or not proven, of what was asked: then the bundle is not whole, whatever it proves. */
+  readonly losses?: readonly Loss[]
 }

@@ -1,11 +1,12 @@
 /** @module README.txt of a bundle. */
 
+import { lossesText } from '../../../schemas/loss.ts'
 import { PROOFS } from './bundle-files.ts'
 import type { BundlePredicate, BundleProof } from './predicate.ts'
 
 /** README.txt: what is in a bundle, and how to check it. Its bytes are part of the format. */
 export function readmeText(
-  { origin, tenant, query, complete, checkpoint, counts, proofs, time, answer }: BundlePredicate,
+  { origin, tenant, query, complete, checkpoint, counts, proofs, time, answer, losses }: BundlePredicate,
   proof: BundleProof,
   hasValues = false,
   hasStamp = false,
@@ -23,7 +24,7 @@ ${
     : `Answer to ${JSON.stringify(answer.question)}: ${answer.rows} rows, which follow from the events of this query:
 `
 }Query ${JSON.stringify(query)}
-Complete for ${JSON.stringify(complete)}: ${counts.events} events, ${counts.matching} of them answer the query.${rest}
+${losses === undefined ? 'Complete' : `NOT WHOLE, says the ledger itself: ${lossesText(losses)}\nAs far as it goes`} for ${JSON.stringify(complete)}: ${counts.events} events, ${counts.matching} of them answer the query.${rest}
 
 To check it, with Node 18 or newer and nothing else:
 

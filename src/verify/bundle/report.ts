@@ -1,5 +1,6 @@
 /** @module report.html: made of the events alone. */
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
+import { lossesText } from '../../../schemas/loss.ts'
 import type { Listed, NameCounts } from './bounded-lists.ts'
 import { ANSWER } from './bundle-files.ts'
 import type { Row } from './event-rows.ts'
@@ -8,7 +9,7 @@ import { type ListedEvent, type ReportFacts, SUMMARY_MAX_CHARS } from './report-
 
 /** One page: no script, no outside asset, and every text from the record shown as text. Its bytes are part of the format. */
 export function reportHtml(facts: ReportFacts, predicate: BundlePredicate, listed?: Listed<Row>): string {
-  const { query, tenant, counts, checkpoint, exportedBy, time, answer } = predicate
+  const { query, tenant, counts, checkpoint, exportedBy, time, answer, losses } = predicate
   const subject = query.run === undefined ? `tenant ${tenant}` : `run ${query.run} of ${tenant}`
   const { principal } = exportedBy
   return page(`Evidence: ${subject}`, [
@@ -18,6 +19,7 @@ export function reportHtml(facts: ReportFacts, predicate: BundlePredicate, liste
         ...(answer === undefined ? [] : [['Question', JSON.stringify(answer.question)]]),
         ['Query', JSON.stringify(query)],
         ['Events in this bundle', `${counts.events}, of which ${counts.matching} answer the query`],
+        ...(losses === undefined ? [] : [['Not whole, says the ledger itself', lossesText(losses)]]),
         ['Period', facts.first === undefined ? 'none' : `${facts.first} to ${facts.last}`],
         ['Log', `${predicate.origin}, ${checkpoint.size} events, root ${checkpoint.root}`],
         ['Exported', `${time} by ${exportedBy.actor}${principal === undefined ? '' : ` for ${principal}`}`],

@@ -287,7 +287,14 @@ test('a stream that this ledger did not write is reported and in no log; the oth
   const planted = [runStream(at.tenant, 'planted'), `run-${at.tenant}-elsewhere`]
   for (const stream of planted) await at.store.append(appendOf(stream, -1, 2))
   await at.fill(at.tenant, 'two', 1)
+  await at.fill(at.other, 'one', 1)
   await at.logs.publish()
+  assert.is(checkpointOf(at, at.other).size, 3)
+  if (at.store.densePositions === true) {
+    // Nobody else writes there: an event that is not ours was one of ours.
+    assert.is(at.logs.state(at.tenant).stopped, 'header-schema')
+    return
+  }
   assert.is(checkpointOf(at, at.tenant).size, 6)
   const reported = at.lines.filter(({ message }) => message.includes('did not write'))
   const streams = reported.map(({ fields }) => (fields as { stream?: string }).stream ?? '')

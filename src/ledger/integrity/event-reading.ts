@@ -1,0 +1,154 @@
+/**
+ * @module What a reading of the history shows to be lost, judged from what was read itself: each event by its seal, a run by its links, a tenant's
+ * history leaf by leaf against its log. Whoever makes a document of the events puts it into that document.
+ */
+import { LOSSES_MAX, type Loss } from '../../../schemas/loss.ts'
+import { HASH_BYTES, sameHash } from '../../merkle/hashes.ts'
+import { TILE_WIDTH } from '../../merkle/tile-path.ts'
+import type { Position } from '../../store/event-store.ts'
+import type { LeafReader } from '../../store/log-store.ts'
+import type { LedgerEvent } from '../ledger-event.ts'
+import { leafHashAt } from '../log/leaf-hash.ts'
+import { digestBytes } from '../log/log-deps.ts'
+
+export interface EventReading {
+  /** In the order of the history. */
+  take(event: LedgerEvent): void
+  /** Nothing more comes. */
+  end(): void
+  /** What was found so far, at most twenty. */
+  readonly losses: readonly Loss[]
+}
+
+abstract class Reading implements EventReading {
+  readonly losses: Loss[] = []
+
+  abstract take(event: LedgerEvent): void
+
+  end(): void {}
+
+  protected lose(code: string, { stream, revision }: Pick<LedgerEvent['header'], 'stream' | 'revision'>): void {
+    if (this.losses.length < LOSSES_MAX) this.losses.push({ scope: 'run', code, stream, revision })
+  }
+
+  /** False, and named, where the event is not the one that was sealed. */
+  protected isSealed({ seal, header }: LedgerEvent): boolean {
+    if (seal !== 'invalid') return true
+    this.lose('seal', header)
+    return false
+  }
+}
+
+/** Events that answer a query, out of any streams: each by itself. */
+export class SealReading extends Reading {
+  take(event: LedgerEvent): void {
+    this.isSealed(event)
+  }
+}
+
+/** A run from its first event on. */
+export class RunReading extends Reading {
+  #next = 0
+  #digest: string | undefined
+
+  take(event: LedgerEvent): void {
+    const { header, digest } = event
+    const { revision } = header
+    for (; this.#next < revision && this.losses.length < LOSSES_MAX; this.#next += 1)
+      this.lose('missing', { stream: header.stream, revision: this.#next })
+    const follows = this.#digest === undefined || revision === 0 || header.prev === this.#digest
+    if (this.isSealed(event) && !follows) this.lose('prev', header)
+    this.#next = revision + 1
+    this.#digest = digest
+  }
+}
+
+export interface LeafRange {
+  readonly tenant: string
+  /** Leaves of the log where the reading was pinned. */
+  readonly size: number
+  /** Exclusive. */
+  readonly after: Position | undefined
+  /** Inclusive. */
+  readonly until: Position
+}
+
+export interface LeafSourceOfReading {
+  readonly leaves: Pick<LeafReader, 'leaf' | 'leafOf' | 'tile'>
+  readonly comparePositions: (a: Position, b: Position) => number
+}
+
+/** A stretch of a tenant's history: its events are the leaves of the log there, in their order, and no others. */
+export class LeafReading extends Reading {
+  readonly #source: LeafSourceOfReading
+  readonly #range: LeafRange
+  #next: number
+  #tile: { readonly index: number; readonly hashes: Uint8Array } | undefined
+
+  constructor(source: LeafSourceOfReading, range: LeafRange) {
+    super()
+    this.#source = source
+    this.#range = range
+    this.#next = range.after === undefined ? 0 : this.#leavesUpTo(range.after)
+  }
+
+  take(event: LedgerEvent): void {
+    const isSealed = this.isSealed(event)
+    const leaf = digestBytes(event.digest)
+    if (this.#isLeaf(this.#next, leaf)) {
+      this.#next += 1
+      return
+    }
+    const { tenant, size } = this.#range
+    const found = this.#source.leaves.leafOf(tenant, event.header.id)
+    if (found === undefined || found.index < this.#next || found.index >= size) {
+      if (isSealed) this.lose('not-in-log', event.header)
+      return
+    }
+    this.#missingUpTo(found.index)
+    if (isSealed && !this.#isLeaf(found.index, leaf)) this.lose('leaf', event.header)
+    this.#next = found.index + 1
+  }
+
+  override end(): void {
+    const { size, until } = this.#range
+    this.#missingUpTo(Math.min(size, this.#leavesUpTo(until)))
+  }
+
+  #isLeaf(index: number, leaf: Uint8Array): boolean {
+    const hash = leafHashAt({ tile: this.#tileOf }, { tenant: this.#range.tenant, index })
+    return hash !== undefined && sameHash(hash, leaf)
+  }
+
+  /** Read once for all its leaves; the last one of a log again once it has grown. */
+  readonly #tileOf = (tenant: string, level: number, index: number): Uint8Array | undefined => {
+    const isLong = (this.#tile?.hashes.length ?? 0) > (this.#next % TILE_WIDTH) * HASH_BYTES
+    if (this.#tile?.index !== index || !isLong) {
+      const hashes = this.#source.leaves.tile(tenant, level, index)
+      this.#tile = hashes && { index, hashes }
+    }
+    return this.#tile?.hashes
+  }
+
+  #missingUpTo(index: number): void {
+    for (; this.#next < index && this.losses.length < LOSSES_MAX; this.#next += 1) {
+      const row = this.#source.leaves.leaf(this.#range.tenant, this.#next)
+      if (row === undefined) this.losses.push({ scope: 'tenant', code: 'log-file' })
+      else this.lose('missing', row)
+    }
+  }
+
+  /** Leaves lie in the order of their positions: halving finds the border. */
+  #leavesUpTo(position: Position): number {
+    const { leaves, comparePositions } = this.#source
+    let known = 0
+    let beyond = this.#range.size
+    while (known < beyond) {
+      const middle = Math.floor((known + beyond) / 2)
+      const leaf = leaves.leaf(this.#range.tenant, middle)
+      if (leaf !== undefined && comparePositions(leaf.position, position) <= 0) known = middle + 1
+      else beyond = middle
+    }
+    return known
+  }
+}

@@ -1,0 +1,153 @@
+/** @module Where logs stopped, whether that is over, and what the file of the logs knows of the store that the store does not hold any more. */
+import { leafHash, sameHash } from '../../merkle/hashes.ts'
+import { recordDigest, textDigest } from '../../signing/digests.ts'
+import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
+import type { LeafRow, LogBatch, LogRow, LogStop, LogStore } from '../../store/log-store.ts'
+import { leafHashAt } from './leaf-hash.ts'
+import type { LogDeps } from './log-deps.ts'
+
+/** A stop's code where the log has an event that the store has not: `lostLeaf`. */
+export const MISSING = 'missing'
+/** A stop's code where a recorded checkpoint is none of this log's: its event verifies, and nothing behind it is over. */
+export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
+/** So many stops are looked at before a pass. */
+const STOPS_AT_ONCE = 20
+/** Of a log, leaves at its end whose events are gone: that many are looked for. */
+const LOST_MAX = 10_000
+
+/** What was judged: a record that differs from it is judged anew. */
+export function judgedDigest({ header, data }: ReadRecord): string {
+  return textDigest(`${header}\n${data}`)
+}
+
+type StopDeps = Pick<LogDeps, 'store' | 'logStore'>
+
+/** Why the file has to be made again: what stopped a log, or was missing, is there now. Undefined where nothing changed. */
+export async function whatIsOver(
+  deps: StopDeps,
+  isNext: (stream: string) => Promise<boolean>,
+): Promise<string | undefined> {
+  const { store, logStore } = deps
+  const gap = logStore.progress()?.gap
+  if (gap !== undefined && (await store.recordAt(gap.first)) !== undefined) return 'an event that was gone is back'
+  for (const { tenant, stopped } of logStore.stoppedLogs().slice(0, STOPS_AT_ONCE)) {
+    if (stopped !== undefined && (await isOver(deps, { tenant, stopped, isNext })))
+      return `what stopped the log of ${tenant} is not there any more`
+  }
+  return undefined
+}
+
+interface Stopped {
+  readonly tenant: string
+  readonly stopped: LogStop
+  /** Whether the event that has to follow in the stream is there and verifies. */
+  readonly isNext: (stream: string) => Promise<boolean>
+}
+
+async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Promise<boolean> {
+  if (stopped.lostLeaf !== undefined) return holdsLeaf(deps, tenant, stopped.lostLeaf)
+  const record = await deps.store.recordAt(stopped.position)
+  if (record === undefined || judgedDigest(record) !== stopped.digest) return true
+  return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped.stream)
+}
+
+/** Whether the store has the event that the log has in that place. */
+async function holdsLeaf({ store, logStore }: StopDeps, tenant: string, index: number): Promise<boolean> {
+  const leaf = logStore.leaf(tenant, index)
+  const record = leaf && (await readOne(store, leaf))
+  return leaf !== undefined && record !== undefined && isLeaf(logStore, leaf, record)
+}
+
+/** The leaf at a position, of whichever log: leaves lie in the order of their positions. */
+export function leafAt({ store, logStore }: StopDeps, position: Position): LeafRow | undefined {
+  for (const { tenant, size } of logStore.logs()) {
+    let [known, beyond] = [0, size]
+    while (known < beyond) {
+      const middle = Math.floor((known + beyond) / 2)
+      const leaf = logStore.leaf(tenant, middle)
+      if (leaf?.position === position) return leaf
+      if (leaf !== undefined && store.comparePositions(leaf.position, position) < 0) known = middle + 1
+      else beyond = middle
+    }
+  }
+  return undefined
+}
+
+function isLeaf(logStore: Pick<LogStore, 'tile'>, leaf: LeafRow, record: ReadRecord): boolean {
+  const hash = leafHashAt(logStore, leaf)
+  return hash !== undefined && sameHash(leafHash(record.header), hash)
+}
+
+export interface LostTail {
+  readonly batch: LogBatch
+  /** The first event of each log that is gone. */
+  readonly lost: readonly LeafRow[]
+}
+
+/**
+ * The store ends before what the file has seen: which logs lack their last events, and the file as it has to be from here on. Those logs stop at
+ * the first of them, so that nothing claims to be whole behind it (LOG-46). Undefined where no leaf is gone: then it is the file that is in doubt.
+ */
+export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail | undefined> {
+  const lost: LeafRow[] = []
+  const logs: LogRow[] = []
+  let last: ReadRecord | undefined
+  const later = (record: ReadRecord): boolean =>
+    last === undefined || store.comparePositions(record.position, last.position) > 0
+  for (const row of logStore.logs()) {
+    const { gone, before } = await endOf({ store, logStore }, row)
+    if (before !== undefined && later(before)) last = before
+    if (gone === undefined) continue
+    lost.push(gone)
+    const { position, stream, revision, index: lostLeaf } = gone
+    logs.push({ ...row, stopped: { position, stream, revision, code: MISSING, lostLeaf } })
+  }
+  if (lost.length === 0 || last === undefined) return undefined
+  const { position, stream, revision, header } = last
+  const progress = { position, stream, revision, digest: recordDigest(header) }
+  return { lost, batch: { logs, streams: [], leaves: [], tiles: [], progress } }
+}
+
+/** The last leaf whose event is there, and the first one behind it, which is gone. */
+async function endOf(
+  { store, logStore }: StopDeps,
+  { tenant, size }: LogRow,
+): Promise<{ readonly gone: LeafRow | undefined; readonly before: ReadRecord | undefined }> {
+  let gone: LeafRow | undefined
+  for (let index = size - 1; index >= Math.max(0, size - LOST_MAX); index -= 1) {
+    const leaf = logStore.leaf(tenant, index)
+    if (leaf === undefined) break
+    const record = await readOne(store, leaf)
+    if (record?.position === leaf.position && isLeaf(logStore, leaf, record)) return { gone, before: record }
+    gone = leaf
+  }
+  return { gone, before: undefined }
+}
+
+/** Positions without a record that come to light between two records, less those that a stream accounts for. */
+export class Gaps {
+  events: number
+  first: Position | undefined
+
+  constructor(known: { readonly events: number; readonly first: Position } | undefined) {
+    this.events = known?.events ?? 0
+    this.first = known?.first
+  }
+
+  between(before: Position | undefined, next: Position): void {
+    const missing = Number(next) - Number(before ?? 0) - 1
+    if (missing <= 0) return
+    this.first ??= String(Number(before ?? 0) + 1)
+    this.events += missing
+  }
+
+  /** So many events are missing from a stream: its tenant's log stops, and the other tenants have lost nothing by them. */
+  explained(events: number): void {
+    this.events = Math.max(0, this.events - events)
+    if (this.events === 0) this.first = undefined
+  }
+
+  get row(): { readonly events: number; readonly first: Position } | undefined {
+    return this.first === undefined ? undefined : { events: this.events, first: this.first }
+  }
+}
