@@ -1,0 +1,29 @@
+// The truth oracle for long: so many cases of damage (default 10,000, to the end of a round), every exit asked after each, held against what was acknowledged. Run after a build.
+// `--cases N`, `--seed N`, `--class WORD` (only classes whose name contains it). Each claim that is not so is printed, the counts at the end; exit code 1
+// where there is one that test/system/truth-oracle-not-yet.ts does not name.
+import { parseArgs } from 'node:util'
+
+const DIST = new URL('../dist/test/system/', import.meta.url)
+const { CLASSES, kindOf, runRounds, tallyLines } = await import(new URL('truth-oracle-rounds.js', DIST).href)
+const { NOT_YET } = await import(new URL('truth-oracle-not-yet.js', DIST).href)
+const { values } = parseArgs({
+  options: { cases: { type: 'string' }, seed: { type: 'string' }, class: { type: 'string', default: '' } },
+})
+const cases = Number(values.cases ?? 10_000)
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
+const classes = CLASSES.filter((name) => name.includes(values.class))
+let isNew = false
+
+function onCase({ damage, findings, untellable, run }, own) {
+  if (untellable) return
+  for (const { exit, claim } of findings) {
+    const isKnown = NOT_YET[damage]?.exits.includes(kindOf(exit)) === true
+    isNew ||= !isKnown
+    console.log(`${isKnown ? 'known' : 'NEW'}: seed ${own}, ${damage} (${run}): ${exit}: ${claim}`)
+  }
+}
+
+console.log(`seed ${seed}`)
+const tally = await runRounds({ seed, classes, onCase, goesOn: (so) => so.cases < cases })
+for (const line of tallyLines(tally)) console.log(line)
+process.exit(isNew ? 1 : 0)

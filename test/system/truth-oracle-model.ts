@@ -1,0 +1,118 @@
+/**
+ * @module What a ledger acknowledged, as the truth oracle knows it: every event as it lay in the store when the history ended, read without any reader of
+ * the product, and the Merkle log and the answers that follow from them, made with nothing but SHA-256 and sums.
+ */
+import { createHash } from 'node:crypto'
+import Sqlite from 'better-sqlite3'
+
+/** A row of the store. */
+export interface Row {
+  readonly position: number
+  readonly stream: string
+  readonly revision: number
+  readonly header: string
+  /** Base64url, as exports have it. */
+  readonly salt: string
+  readonly data: string
+}
+
+export interface Acknowledged extends Row {
+  readonly id: string
+  readonly type: string
+  readonly tenant: string
+  /** The run, where it is an event of one. */
+  readonly run: string | undefined
+  readonly isLeaf: boolean
+}
+
+const ROWS = `SELECT e.position, s.name AS stream, e.revision, e.header, e.salt, e.data
+  FROM events e NOT INDEXED LEFT JOIN streams s ON s.id = e.stream_id ORDER BY e.position`
+
+/** Every row of a store in a file, damaged or not. */
+export function rowsIn(path: string): readonly Row[] {
+  const db = new Sqlite(path)
+  try {
+    const rows = db.prepare<[], Omit<Row, 'salt'> & { readonly salt: Buffer }>(ROWS).all()
+    return rows.map((row) => ({ ...row, salt: row.salt.toString('base64url') }))
+  } finally {
+    db.close()
+  }
+}
+
+export const sameRow = (one: Row | undefined, other: Row | undefined): boolean =>
+  one !== undefined &&
+  other !== undefined &&
+  one.stream === other.stream &&
+  one.revision === other.revision &&
+  one.header === other.header &&
+  one.salt === other.salt &&
+  one.data === other.data
+
+export class Model {
+  readonly events: readonly Acknowledged[]
+  readonly #byPlace: ReadonlyMap<string, Acknowledged>
+  readonly #byId: ReadonlyMap<string, Acknowledged>
+
+  constructor(rows: readonly Row[]) {
+    this.events = rows.map(acknowledged)
+    this.#byPlace = new Map(this.events.map((event) => [placeOf(event), event]))
+    this.#byId = new Map(this.events.map((event) => [event.id, event]))
+  }
+
+  at(place: { readonly stream: string; readonly revision: number }): Acknowledged | undefined {
+    return this.#byPlace.get(placeOf(place))
+  }
+
+  byId(id: string): Acknowledged | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** In the order of the tenant's log. */
+  leaves(tenant: string): readonly Acknowledged[] {
+    return this.events.filter((event) => event.tenant === tenant && event.isLeaf)
+  }
+
+  ofRun(tenant: string, run: string): readonly Acknowledged[] {
+    return this.events.filter((event) => event.tenant === tenant && event.run === run)
+  }
+
+  runs(tenant: string): readonly string[] {
+    return [...new Set(this.events.filter((each) => each.tenant === tenant).flatMap(({ run }) => run ?? []))]
+  }
+
+  /** Events that are not in these rows as they were acknowledged. */
+  lostIn(rows: readonly Row[]): readonly Acknowledged[] {
+    const there = new Map(rows.map((row) => [placeOf(row), row]))
+    return this.events.filter((event) => !sameRow(event, there.get(placeOf(event))))
+  }
+
+  /** True where the rows are the acknowledged ones, and none of a run beside them: what a ledger writes by itself it writes to other streams. */
+  isWholeIn(rows: readonly Row[]): boolean {
+    const strangers = rows.some((row) => row.stream?.startsWith('run-') && this.at(row) === undefined)
+    return this.lostIn(rows).length === 0 && !strangers
+  }
+}
+
+export const placeOf = ({ stream, revision }: { readonly stream: string; readonly revision: number }): string =>
+  `${stream} @ ${revision}`
+
+function acknowledged(row: Row): Acknowledged {
+  const { id, type, tenant } = JSON.parse(row.header) as { id: string; type: string; tenant: string }
+  const run = /^run-[^.]+\.(.+)$/.exec(row.stream)?.[1]
+  return { ...row, id, type, tenant, run, isLeaf: /^(?:run|ledger|access)-/.test(row.stream) }
+}
+
+/** RFC 6962, of headers: SHA-256(0 ‖ leaf), and SHA-256(1 ‖ left ‖ right) split at the largest power of two below the size. */
+export function rootOf(headers: readonly string[]): Buffer {
+  const hash = (...parts: readonly (string | Buffer)[]): Buffer => {
+    const digest = createHash('sha256')
+    for (const part of parts) digest.update(part)
+    return digest.digest()
+  }
+  const [first] = headers
+  if (first === undefined) return hash()
+  if (headers.length === 1) return hash(Buffer.of(0), first)
+  let half = 1
+  while (half * 2 < headers.length) half *= 2
+  return hash(Buffer.of(1), rootOf(headers.slice(0, half)), rootOf(headers.slice(half)))
+}
