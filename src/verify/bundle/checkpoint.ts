@@ -12,14 +12,18 @@ interface NoteSignature {
   readonly signature: Buffer
 }
 
-export interface Checkpoint extends TreeHead {
-  /** Which checkpoint it is, in words. */
+/** What a log says of its first `size` events, whoever signed it. */
+export interface SignedHead extends TreeHead {
+  /** Which one it is, in words. */
   readonly what: string
   readonly text: string
-  readonly signatures: readonly NoteSignature[]
-  readonly tenant: string
   /** Root of the tree of streams. */
   readonly streams: Buffer | undefined
+}
+
+export interface Checkpoint extends SignedHead {
+  readonly signatures: readonly NoteSignature[]
+  readonly tenant: string
 }
 
 interface WitnessesNeeded extends Pick<BundleOptions, 'witnesses' | 'quorum'> {
@@ -60,8 +64,20 @@ export function signerOf(note: string, key: LogKey): VerifierKey {
   return signers.find(({ id }) => ids.some((encoded) => idOf(encoded) === id)) ?? key
 }
 
+/** A log signs one text of each size: two that differ in any byte, in a line beside size and root as well, are two histories. */
+export function checkForks(heads: readonly SignedHead[], fail: Fail): void {
+  for (const [at, one] of heads.entries())
+    for (const other of heads.slice(at + 1))
+      if (one.size === other.size && one.text !== other.text)
+        fail(
+          'TAMPERED',
+          'fork',
+          `${one.what} and ${other.what} both cover ${one.size} events and differ: the log signed two histories; keep both as evidence`,
+        )
+}
+
 /** The root of the tree of streams: one extension line of a checkpoint names it. */
-function streamsOf(lines: readonly string[]): Buffer | undefined {
+export function streamsOf(lines: readonly string[]): Buffer | undefined {
   const named = lines.filter((line) => line.startsWith('streams/v1 '))
   const root = named.length === 1 ? base64((named[0] as string).slice('streams/v1 '.length)) : undefined
   return root?.length === HASH_BYTES ? root : undefined

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { checkAnswer } from './answer.ts'
 import { openBundle } from './archive.ts'
 import { NEEDED } from './bundle-files.ts'
-import { checkWitnesses, openCheckpoint, signerOf } from './checkpoint.ts'
+import { checkForks, checkWitnesses, openCheckpoint, signerOf } from './checkpoint.ts'
 import { checkEvents } from './events.ts'
 import { type Bundle, digestOfFile, fileOf, textOf } from './file-text.ts'
 import { hexDigest } from './hashes.ts'
@@ -68,14 +68,18 @@ function checkBundle(bundle: Bundle, options: BundleOptions, found: Found, fail:
   if (manifest.tenant !== checkpoint.tenant || size !== checkpoint.size || root !== hexDigest(checkpoint.root))
     fail('TAMPERED', 'other-checkpoint', 'the manifest is about another checkpoint than the one that is here')
   checkWitnesses(checkpoint, { ...options, logKey: key }, found, fail)
-  if (hasStamp) checkStamp(bundle, { checkpoint, key, options }, found)
-  const earlier =
+  const stamped = hasStamp ? checkStamp(bundle, { checkpoint, key, options }, found) : undefined
+  const kept =
     options.checkpoint === undefined
       ? undefined
       : openCheckpoint(options.checkpoint, signerOf(options.checkpoint, key), 'the checkpoint that was kept')
-  if (earlier !== undefined) found.about.kept = earlier.size
+  if (kept !== undefined) found.about.kept = kept.size
+  checkForks(
+    [checkpoint, kept, stamped].filter((each) => each !== undefined),
+    fail,
+  )
   const check = proof === 'stream' ? checkStream : checkLog
-  const log = check(bundle, { manifest, checkpoint, earlier }, fail)
+  const log = check(bundle, { manifest, checkpoint, kept, stamped }, fail)
   found.leaves = log.size
   const maker = digestOfFile(fileOf(bundle, 'verify.mjs'))
   const facts = new ReportFacts(maker === FIRST_VERIFIER)
