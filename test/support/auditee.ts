@@ -55,12 +55,15 @@ export function checkpointOver(headers: readonly string[], log: LogKey, streams:
   return checkpointOf(headers, log, [streamsLineOf(streamHeadsOf(streams))])
 }
 
-/** The bundle of the whole log. */
-export function bundleOfLog({ base, predicate, lines, log, note, more }: History): Files {
+/** The bundle with the whole log; of a query, `own` are the events that it asks for. */
+export function bundleOfLog(
+  { base, predicate, lines, log, note, more }: History,
+  own: readonly string[] = lines,
+): Files {
   const headers = lines.map(headerOf)
   const signed = note ?? checkpointOver(headers, log)
-  const counted = recounted(predicate, headers, lines)
-  return forgedBundle(base, { headers, lines, predicate: counted, note: signed, ...(more && { more }) }, log)
+  const counted = recounted(predicate, headers, own)
+  return forgedBundle(base, { headers, lines: own, predicate: counted, note: signed, ...(more && { more }) }, log)
 }
 
 /** The bundle of one run; `leftOut`: the header of an event of it that neither the bundle nor its tree of streams has, whatever the log has. */

@@ -1,6 +1,7 @@
 /** @module The log: the headers of all events make the root that the checkpoint signed. */
 import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
+import { createDates } from './dates.ts'
 import { type Bundle, jsonOf, linesOf } from './file-text.ts'
 import { createTree, hexDigest, leafHash } from './hashes.ts'
 import { completePart, isSelected } from './query.ts'
@@ -10,7 +11,7 @@ import type { Fail } from './verdict.ts'
 
 /** Every header once: the roots, the chain of each stream, and the events that the bundle must hold (`wanted`: index by leaf hash). */
 export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }: Signed, fail: Fail): CheckedLog {
-  const [tree, heads] = [createTree(), createStreamTree()]
+  const [tree, heads, dates] = [createTree(), createStreamTree(), createDates(kept)]
   const [streams, wanted] = [new Map<string, StreamHead>(), new Map<string, number>()]
   const signed = [checkpoint, kept, stamped].filter((each) => each !== undefined)
   const namesStreams = signed.some((each) => each.streams !== undefined)
@@ -24,7 +25,9 @@ export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }
     checkChain(header, hexDigest(leaf), streams, fail)
     if (header.tenant !== manifest.tenant)
       fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
-    if (isSelected(header, manifest.tenant, complete)) wanted.set(leaf.toString('latin1'), tree.size)
+    const isAsked = isSelected(header, manifest.tenant, complete)
+    if (isAsked) wanted.set(leaf.toString('latin1'), tree.size)
+    dates.take(header, tree.size, isAsked)
     tree.add(leaf)
     if (namesStreams) heads.add(header.stream, leaf)
     if (signed.some((each) => each.size === tree.size))
@@ -42,11 +45,11 @@ export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }
   }
   if (size > checkpoint.size)
     fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
-  return { size, ...placesInLog(wanted) }
+  return { size, notes: dates.notes(), ...placesInLog(wanted) }
 }
 
 /** Where each event stands that the bundle must hold, and at last which of them it does not hold. */
-function placesInLog(wanted: Map<string, number>): Omit<CheckedLog, 'size'> {
+function placesInLog(wanted: Map<string, number>): Omit<CheckedLog, 'size' | 'notes'> {
   let before = -1
   const placeOf: CheckedLog['placeOf'] = ({ header }, leaf, fail) => {
     const name = leaf.toString('latin1')

@@ -3,6 +3,7 @@
  * over their leaves. */
 import type { Header } from '../../../schemas/header.ts'
 import type { Checkpoint, SignedHead } from './checkpoint.ts'
+import { DATES_UNKNOWN } from './dates.ts'
 import { type Bundle, jsonOf, textOf } from './file-text.ts'
 import { isCount, isDigest, isTime } from './forms.ts'
 import type { SealedEvent } from './gathered.ts'
@@ -27,6 +28,8 @@ export interface CheckedLog {
   placeOf(event: SealedEvent, leaf: Buffer, fail: Fail): number | undefined
   /** Behind the last event. */
   end(bundle: Bundle, fail: Fail): void
+  /** What is to be said of it, without a verdict. */
+  readonly notes: readonly string[]
 }
 
 /** The last event of a stream so far. */
@@ -99,14 +102,20 @@ export function checkStream(bundle: Bundle, { manifest, checkpoint, kept }: Sign
   if (checkpoint.streams === undefined || !root.equals(checkpoint.streams))
     fail('TAMPERED', 'stream-path', 'the checkpoint does not say that the run has these events, and no more')
   if (kept !== undefined && kept.size !== checkpoint.size) fail('UNVERIFIABLE', 'kept-checkpoint', NO_LOG_HERE)
-  return { size: checkpoint.size, ...eventsOfStream({ stream, head }) }
+  return { size: checkpoint.size, notes: [DATES_UNKNOWN], ...eventsOfStream({ stream, head }) }
 }
 
 const NO_LOG_HERE =
   'a bundle of one run has no log to hold an earlier checkpoint against: ask for one with the whole log, or hold the two checkpoints against each other with a consistency proof'
 
 /** Takes the events of the run, each continuing the one before, and at last counts and digests them. */
-function eventsOfStream({ stream, head }: { readonly stream: string; readonly head: Head }): Omit<CheckedLog, 'size'> {
+function eventsOfStream({
+  stream,
+  head,
+}: {
+  readonly stream: string
+  readonly head: Head
+}): Omit<CheckedLog, 'size' | 'notes'> {
   const streams = new Map<string, StreamHead>()
   let [count, digest]: [number, Buffer] = [0, NOTHING]
   const placeOf: CheckedLog['placeOf'] = ({ header, headerText }, leaf, fail) => {

@@ -81,6 +81,7 @@ function checkBundle(bundle: Bundle, options: BundleOptions, found: Found, fail:
   const check = proof === 'stream' ? checkStream : checkLog
   const log = check(bundle, { manifest, checkpoint, kept, stamped }, fail)
   found.leaves = log.size
+  found.notes.push(...log.notes)
   const maker = digestOfFile(fileOf(bundle, 'verify.mjs'))
   const facts = new ReportFacts(maker === FIRST_VERIFIER)
   const proven = checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail)
