@@ -42,7 +42,7 @@ const MESSAGES = {
   'invalid-signature': 'its signature does not fit',
 } as const
 
-/** The checkpoint that an event of this tenant's log puts on record; undefined for any other event. */
+/** The checkpoint that an event of this tenant's log records; undefined for any other event. */
 function recordedIn({ stream, header, data }: PlacedRecord, tenant: string): Checkpoint | undefined {
   if (stream !== ledgerStream(tenant) || !header.includes('"type":"CheckpointSigned"')) return undefined
   const { data: body } = CheckpointSigned.schema.safeParse(parseJsonOrUndefined(data))
@@ -50,7 +50,7 @@ function recordedIn({ stream, header, data }: PlacedRecord, tenant: string): Che
 }
 
 /**
- * Whether an event puts another checkpoint of the same size on record: a log signs one text of each size, and a line beside size and root
+ * Whether an event records another checkpoint of the same size: a log signs one text of each size, and a line beside size and root
  * makes it another one as well.
  */
 export function isForkOf(held: Checkpoint, record: PlacedRecord, tenant: string): boolean {
@@ -138,7 +138,7 @@ class CheckedLog {
       if (each.size === this.#tree.size && !sameHash(this.#tree.root(), each.root)) this.#wrong.push(each)
   }
 
-  /** A checkpoint on record, against those of its size. */
+  /** A recorded checkpoint, against those of its size. */
   compareRecorded(record: PlacedRecord): void {
     for (const each of this.#checkpoints) if (isForkOf(each, record, this.#tenant)) this.#forked.add(each)
   }
@@ -164,7 +164,7 @@ function mismatch({ size, origin }: Checkpoint): SourceFault {
 }
 
 export function forkFault({ size, origin }: Checkpoint) {
-  const message = `two checkpoints of ${size} events of the log ${origin} differ, this one and another that is on record or kept: the log signed two histories; keep both as evidence`
+  const message = `two checkpoints of ${size} events of the log ${origin} differ, this one and another that is recorded or was kept: the log signed two histories; keep both as evidence`
   return { code: 'checkpoint-mismatch', message } as const
 }
 

@@ -71,7 +71,7 @@ export class ExportTree {
     return this.#keptFits
   }
 
-  /** Whether another checkpoint of the size of the saved one is on record here. */
+  /** Whether another checkpoint of the size of the saved one is recorded here. */
   get isForked(): boolean {
     return this.#isForked
   }

@@ -172,7 +172,7 @@ export class RecordedCheckpoints {
   }
 }
 
-/** What was time-stamped is the text, byte for byte, of the checkpoint of its size that is on record. */
+/** What was time-stamped is the text, byte for byte, of the recorded checkpoint of its size. */
 function judgeStamped(log: GrowingLog, tenant: string, data: string): string | undefined {
   const { data: body } = CheckpointTimestamped.schema.safeParse(parseJson(data))
   if (body === undefined) return undefined
@@ -182,7 +182,7 @@ function judgeStamped(log: GrowingLog, tenant: string, data: string): string | u
     return 'what was time-stamped is no checkpoint of the log, size and root that it names'
   const signed = log.texts.get(size)
   if (signed === undefined || signed === text) return undefined
-  return `what was time-stamped is another checkpoint of ${size} events than the one on record`
+  return `what was time-stamped is another checkpoint of ${size} events than the recorded one`
 }
 
 /** One tree up to its last checkpoint, and the leaves behind it. */

@@ -68,7 +68,7 @@ test('a history is held against each checkpoint that was saved, at its own size 
   assert.equal(await found([], noteOf(0, { of: [] })), [])
 })
 
-test('a checkpoint on record, or another that was kept, of the size of one that was kept is the same text, in a store and in an export (A370)', async () => {
+test('a recorded checkpoint, or another that was kept, of the size of one that was kept is the same text, in a store and in an export (A370)', async () => {
   const recording = (note: string): SourceItem => {
     const data = JSON.stringify({ v: 1, origin: ORIGIN, size: 3, root: `sha256:${'0'.repeat(64)}`, note })
     const header = '{"revision":0,"type":"CheckpointSigned"}'

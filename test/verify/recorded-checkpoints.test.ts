@@ -136,13 +136,13 @@ async function logOfTwoRuns({
   }
 }
 
-test('what was time-stamped is the very text of the checkpoint of its size on record (A370, LOG-32)', async () => {
+test('what was time-stamped is the very text of the recorded checkpoint of its size (A370, LOG-32)', async () => {
   const { made, judge, stamp } = await logOfTwoRuns()
   assert.is(judge(), undefined)
   const text = formatCheckpoint({ extensions: [], ...made })
   assert.is(stamp(text), undefined)
   const other = formatCheckpoint({ ...made, extensions: ['another line'] })
-  assert.match(stamp(other) ?? '', /another checkpoint of 14 events than the one on record/)
+  assert.match(stamp(other) ?? '', /another checkpoint of 14 events than the recorded one/)
   for (const wrong of [
     formatCheckpoint({ extensions: [], ...made, origin: 'ledger.example/beta' }),
     'no checkpoint\n',

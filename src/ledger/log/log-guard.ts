@@ -160,7 +160,7 @@ async function refuseFork({ projection, kept, deps }: Guard, checkpoint: TenantC
   )
 }
 
-/** Of the checkpoint of this size; undefined where none is on record. The file is seldom far behind the store. */
+/** Of the recorded checkpoint of this size; undefined where there is none. The file is seldom far behind the store. */
 async function noteOnRecord(store: EventStore, tenant: string, size: number): Promise<string | undefined> {
   for await (const page of store.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {

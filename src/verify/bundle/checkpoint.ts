@@ -12,7 +12,7 @@ interface NoteSignature {
   readonly signature: Buffer
 }
 
-/** What a log says of its first `size` events, whoever signed it. */
+/** What a log says of its first `size` events. */
 export interface SignedHead extends TreeHead {
   /** Which one it is, in words. */
   readonly what: string
@@ -53,9 +53,9 @@ export function openCheckpoint(note: string, { name, id, key }: VerifierKey, wha
   return { what, text, signatures, tenant, size: Number(size), root: hash, streams: streamsOf(more) }
 }
 
-/** What was kept may be of the time of an earlier key. */
+/** What was kept may be of the time of another key. */
 export function signerOf(note: string, key: LogKey): VerifierKey {
-  const signers = [key, ...key.former]
+  const signers = [key, ...key.former, ...key.later.map(({ by }) => by)]
   const ids = note.split('\n').map((line) => line.match(/^\u2014 \S+ (\S+)$/)?.[1])
   const idOf = (encoded: string | undefined) =>
     Buffer.from(encoded ?? '', 'base64')

@@ -1,10 +1,10 @@
-/** @module Events that are dated well before others that stand ahead of them in the log: clocks differ, and whoever seals an event dates it. */
+/** @module Events that are dated well before others ahead of them in the log: clocks differ, and an event has the date that its sealer gives it. */
 import type { Header } from '../../../schemas/header.ts'
 import type { SignedHead } from './checkpoint.ts'
 import { isTime } from './forms.ts'
 import { place } from './shown-text.ts'
 
-/** Clocks of processes that write one log may differ by so much, and more says nothing by itself: it is named, and judged by nobody here. */
+/** Clocks of processes that write one log may differ by so much, and more is named without a verdict. */
 const CLOCKS_DIFFER_MS = 5 * 60_000
 const STREAMS_NAMED = 100
 
@@ -14,7 +14,7 @@ interface DatedBack {
   readonly index: number
   /** The time of the event ahead of them that is dated last. */
   readonly after: string
-  /** Stands behind the checkpoint that was kept, and is dated before what that covers. */
+  /** Comes behind the checkpoint that was kept, and is dated before what that covers. */
   readonly behindKept: boolean
   events: number
   /** Some are in the bundle. */
@@ -48,10 +48,10 @@ export function createDates(kept: SignedHead | undefined) {
     const events = all.reduce((sum, each) => sum + each.events, 0)
     const more = all.length > named.length ? `; and of ${all.length - named.length} more streams` : ''
     return [
-      `${events} events are dated more than 5 minutes before others that stand ahead of them in the log: clocks differ, or somebody dated them back; ${named.join('; ')}${more}`,
+      `${events} events are dated more than 5 minutes before others ahead of them in the log: clocks differ, or somebody dated them back; ${named.join('; ')}${more}`,
     ]
   }
-  return { take, notes }
+  return { take, notes, latest: () => latest }
 }
 
 function textOfStream({ first, index, after, behindKept, events, isAsked }: DatedBack): string {
@@ -61,4 +61,4 @@ function textOfStream({ first, index, after, behindKept, events, isAsked }: Date
 }
 
 export const DATES_UNKNOWN =
-  'a bundle of one run cannot tell whether its events are dated before others that stand ahead of them in the log: ask for one with the whole log'
+  'a bundle of one run cannot tell whether its events are dated before others ahead of them in the log: ask for one with the whole log'

@@ -45,11 +45,11 @@ export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }
   }
   if (size > checkpoint.size)
     fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
-  return { size, notes: dates.notes(), ...placesInLog(wanted) }
+  return { size, notes: dates.notes(), latest: dates.latest, ...placesInLog(wanted) }
 }
 
 /** Where each event stands that the bundle must hold, and at last which of them it does not hold. */
-function placesInLog(wanted: Map<string, number>): Omit<CheckedLog, 'size' | 'notes'> {
+function placesInLog(wanted: Map<string, number>): Pick<CheckedLog, 'placeOf' | 'end'> {
   let before = -1
   const placeOf: CheckedLog['placeOf'] = ({ header }, leaf, fail) => {
     const name = leaf.toString('latin1')

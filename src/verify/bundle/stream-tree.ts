@@ -30,6 +30,8 @@ export interface CheckedLog {
   end(bundle: Bundle, fail: Fail): void
   /** What is to be said of it, without a verdict. */
   readonly notes: readonly string[]
+  /** The latest time that an event of it has. */
+  latest(): string
 }
 
 /** The last event of a stream so far. */
@@ -118,6 +120,7 @@ function eventsOfStream({
 }): Omit<CheckedLog, 'size' | 'notes'> {
   const streams = new Map<string, StreamHead>()
   let [count, digest]: [number, Buffer] = [0, NOTHING]
+  let latest = ''
   const placeOf: CheckedLog['placeOf'] = ({ header, headerText }, leaf, fail) => {
     if (JSON.stringify(header) !== headerText)
       fail('TAMPERED', 'header-form', `${place(header)} is not written as a header is`)
@@ -125,6 +128,7 @@ function eventsOfStream({
     checkChain(header, hexDigest(leaf), streams, fail)
     count += 1
     digest = grown(digest, leaf)
+    if (isTime(header.time) && header.time > latest) latest = header.time
     return undefined
   }
   const end: CheckedLog['end'] = (_, fail) => {
@@ -133,7 +137,7 @@ function eventsOfStream({
     else if (count > head.events || !digest.equals(head.digest))
       fail('TAMPERED', 'other-events', 'the events of the run are not those that the checkpoint covers')
   }
-  return { placeOf, end }
+  return { placeOf, end, latest: () => latest }
 }
 
 export function checkChain(header: Header, digest: string, streams: Map<string, StreamHead>, fail: Fail): void {

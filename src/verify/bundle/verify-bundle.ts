@@ -16,6 +16,7 @@ import { FIRST_VERIFIER } from './own-file.ts'
 import type { BundlePredicate } from './predicate.ts'
 import { ReportFacts } from './report-facts.ts'
 import { checkStream } from './stream-tree.ts'
+import { checkSucceededKey } from './succeeded-key.ts'
 import { checkStamp } from './timestamp.ts'
 import { checkValues, NOT_ASKED_FOR } from './values.ts'
 import { type About, type BundleVerdict, type Fail, type Found, SEVERITY, Stop } from './verdict.ts'
@@ -86,6 +87,7 @@ function checkBundle(bundle: Bundle, options: BundleOptions, found: Found, fail:
   const facts = new ReportFacts(maker === FIRST_VERIFIER)
   const proven = checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail)
   found.about.period = facts.first === undefined ? undefined : [facts.first, facts.last as string]
+  checkSucceededKey({ key, manifest, checkpoint, kept, latest: log.latest() }, found, fail)
   checkCounts(manifest.counts, found, fail)
   if (hasValues) checkValues(bundle, found, fail)
   else if (found.named > 0) found.notes.push(`${found.named} events name ${NOT_ASKED_FOR}`)

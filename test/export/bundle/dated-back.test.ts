@@ -1,4 +1,4 @@
-/** @module Events that were written late and dated back: by whoever holds all keys, no seal shows it, and the order of the log does. */
+/** @module Events that were written late and dated back: by the holder of all keys: no seal shows it, and the order of the log does. */
 import { readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -256,7 +256,7 @@ test('a damaged or foreign file of kept checkpoints is not passed over', async (
   }
 })
 
-test('a kept checkpoint of the size and root of one on record that differs in another line is another history: the start is refused, also behind later ones (A370)', async () => {
+test('a kept checkpoint of the size and root of a recorded one that differs in another line is another history: the start is refused, also behind later ones (A370)', async () => {
   using site = await siteWithOldCopy()
   const path = site.folder.file('store.db.checkpoints')
   const text = readFileSync(path, 'utf8')
