@@ -91,7 +91,9 @@ const EDITS: Readonly<Record<string, Edit>> = {
   none: (events) => events,
   body: (events, random) => {
     const at = anyOf(events, random)
-    return events.map((each, index) => (index === at ? { ...each, data: { ...(each.data as object), forged: random() } } : each))
+    return events.map((each, index) =>
+      index === at ? { ...each, data: { ...(each.data as object), forged: random() } } : each,
+    )
   },
   actor: (events, random) => {
     const at = anyOf(events, random)
@@ -196,7 +198,8 @@ test('no history that differs from what was handed out is VERIFIED against it, t
     compare(await judged(context, bundleOfLog({ ...history, note }), { witnesses }), isExtension, `${what}, witness`)
     const run = pick(random, RUNS)
     if (!headers.some((header) => header.includes(`"stream":"${streamOf(run)}"`))) continue
-    compare(await judged(context, bundleOfRun(history, run), { checkpoint: early }), false, `${what}, run, early`)
+    const isEarly = begins(headers, sizeOf(early)) && headers.length === sizeOf(early)
+    compare(await judged(context, bundleOfRun(history, run), { checkpoint: early }), isEarly, `${what}, run, early`)
     const isSame = isExtension && headers.length === own.length
     compare(await judged(context, bundleOfRun(history, run), { checkpoint: full }), isSame, `${what}, run, full`)
     compare(await judged(context, bundleOfRun({ ...history, note }, run), { witnesses }), isExtension, `${what}, run`)
