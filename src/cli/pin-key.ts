@@ -1,18 +1,20 @@
 /** @module `countersign keys pin KEY`: from now on what this log signs is checked with it. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { successorsOf } from '../merkle/key-succession.ts'
+import { leads } from '../merkle/followed-keys.ts'
+import { readSuccession, successorsOf } from '../merkle/key-succession.ts'
 import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { makeFolder, replaceFile } from '../signing/durable-file.ts'
+import { successionLineOf } from '../verify/bundle/verifier-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { pinnedKeys } from './reader-keys.ts'
+import { pinnedKeys, pinsIn } from './reader-keys.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { successionsIn } from './successions.ts'
 
 /**
  * A log has one key: another one is refused, unless a key that is pinned already names it as its successor (`--succession FILE`). The
- * old one stays pinned, for what it signed.
+ * old one stays pinned, for what it signed, with the succession, which says until when.
  */
 export function pinKey({ settings, has, text: flag, positionals: [text = ''] }: Arguments): number {
   const verifier = parseVerifierKey(text.trim())
@@ -29,15 +31,30 @@ export function pinKey({ settings, has, text: flag, positionals: [text = ''] }: 
       known.map((each) => each.verifier),
       { path, file },
     )
-  if (!isKnown) {
-    makeFolder(dirname(path))
-    const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
-    replaceFile(path, `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${verifier.text}\n`)
-  }
+  const keys = [...known.map((each) => each.verifier), verifier]
+  const notes = file === undefined ? [] : newSuccessions(keys, successionsIn(file), path)
+  addLines(path, [...notes.map(successionLineOf), ...(isKnown ? [] : [verifier.text])])
   const { name, keyId } = verifier
   const line = oneLine(`${name}+${keyId} is pinned in ${path}`)
   process.stdout.write(has('json') ? jsonLine({ name, keyId, file: path }) : `${line}\n`)
   return EXIT.ok
+}
+
+/** Those by which one of these keys follows another, and which are not pinned yet: they say since when. */
+function newSuccessions(keys: readonly NoteVerifier[], notes: readonly string[], path: string): readonly string[] {
+  const pinned = pinsIn(path).successions
+  const chains = keys.map((key) => successorsOf(key, notes))
+  return notes.filter((note) => {
+    const succession = readSuccession(note)
+    return succession !== undefined && !pinned.includes(note) && chains.some((chain) => leads(chain, succession))
+  })
+}
+
+function addLines(path: string, lines: readonly string[]): void {
+  if (lines.length === 0) return
+  makeFolder(dirname(path))
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  replaceFile(path, `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${lines.join('\n')}\n`)
 }
 
 function assertSuccessor(

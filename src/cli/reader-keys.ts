@@ -9,8 +9,17 @@ import type { Settings } from '../settings/config.ts'
 import { readKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { type LedgerKeys, logKeyChain } from '../signing/ledger-keys.ts'
+import { successionsIn } from '../verify/bundle/verifier-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
+
+/** What the reader knows of the keys of logs that followed each other. */
+export interface ReaderPins {
+  /** Verifier keys, of one log in the order in which they followed each other. */
+  readonly pinned: readonly string[]
+  /** Signed notes. */
+  readonly successions: readonly string[]
+}
 
 export interface ReaderKey {
   readonly verifier: NoteVerifier
@@ -70,6 +79,25 @@ export function unusedKeyFile(settings: Settings, { text }: Arguments): string |
   const isUnused = keysFrom === 'working-directory' && keys.kind === 'file' && existsSync(keys.path)
   if (!isUnused || text('key') !== undefined) return undefined
   return `the key file ${keys.path} was not used: it is in the working directory, where whoever made this may have put it; if it is yours, add --data ${data}`
+}
+
+/** Of the same keys as `readerKeys` finds. Throws `CliFailure` as it does. */
+export function readerPins({ text, settings }: Arguments, origin: Origin): ReaderPins {
+  const named = text('key')
+  if (named !== undefined) return parseVerifierKey(named) === undefined ? pinsIn(named) : NO_PINS
+  const own = (ownKeys(settings, origin)?.formerLogKeys ?? []).map(({ succession }) => succession)
+  const { knownKeys, keysFrom } = settings
+  const pins = keysFrom === 'named' || knownKeys === undefined ? NO_PINS : pinsIn(knownKeys)
+  return { pinned: pins.pinned, successions: [...pins.successions, ...own] }
+}
+
+const NO_PINS: ReaderPins = { pinned: [], successions: [] }
+
+/** Of a file of keys; nothing where there is none. */
+export function pinsIn(path: string): ReaderPins {
+  if (!existsSync(path)) return NO_PINS
+  const successions = successionsIn(readFileSync(path, 'utf8').split('\n'))
+  return { pinned: keysIn(path).map(({ verifier }) => verifier.text), successions }
 }
 
 function namedKeys(named: string): FindReaderKey {

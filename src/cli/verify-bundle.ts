@@ -12,7 +12,7 @@ import { verifyBundle } from '../verify/bundle/verify-bundle.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
-import { ownKeys, type ReaderKey, readerKeys, unusedKeyFile } from './reader-keys.ts'
+import { ownKeys, type ReaderKey, readerKeys, readerPins, unusedKeyFile } from './reader-keys.ts'
 import { readRunKeyFile } from './run-key-file.ts'
 import { jsonLine } from './shown.ts'
 import { painter, VERDICT_COLOURS } from './terminal.ts'
@@ -42,7 +42,12 @@ export async function verifyBundleAt(path: string, args: Arguments): Promise<num
   const { text } = args
   const keys = bundleKeys(args)
   const witnesses = text('witness')?.split(',')
-  const options = { ...keys.options, checkpoint: textOf(text('checkpoint')), ...(witnesses && { witnesses }) }
+  const options = {
+    ...keys.options,
+    ...readerPins(args, 'foreign'),
+    checkpoint: textOf(text('checkpoint')),
+    ...(witnesses && { witnesses }),
+  }
   const authorities = timestampAuthorities(text('timestamp-ca'))
   const stamps: StampedText[] = []
   const onTimestamp = (stamp: StampedText): unknown => stamps.push(stamp)

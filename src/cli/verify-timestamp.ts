@@ -36,6 +36,9 @@ export async function judgedStamp(
   const checked = await signatureOf(stamp, trusted)
   if (!checked.ok) return unproven(found, 'timestamp-signature', `the time-stamp: ${checked.message}`)
   timestamp.signedBy = checked.by
+  const { succession, size } = found.about ?? {}
+  const isBefore = succession?.time !== undefined && Date.parse(timestamp.time) <= Date.parse(succession.time)
+  if (isBefore && timestamp.size === size) succession.shownBy.push(`the time-stamp of ${checked.by}`)
   return found
 }
 

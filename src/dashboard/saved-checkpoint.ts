@@ -3,10 +3,10 @@
 import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
 import type { TenantLogs } from '../ledger/log/tenant-logs.ts'
-import { type Checkpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
+import { type Checkpoint, formatCheckpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
 import { readSuccession } from '../merkle/key-succession.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
-import { openNote } from '../merkle/signed-note.ts'
+import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { sha256 } from '../signing/digests.ts'
 import { plural } from './format.ts'
 
@@ -18,7 +18,7 @@ export interface CheckpointVerdict {
   readonly text: string
 }
 
-type Logs = Pick<TenantLogs, 'verifierKey' | 'successions' | 'consistency'>
+type Logs = Pick<TenantLogs, 'verifierKey' | 'successions' | 'consistency' | 'checkpoint'>
 
 /** A checkpoint, or one with its time-stamp as `GET /v1/log/timestamp` gives it. Never throws for what was pasted. */
 export async function holdPastedAgainst(logs: Logs, tenant: string, pasted: string): Promise<CheckpointVerdict> {
@@ -82,10 +82,21 @@ function heldAgainst(logs: Logs, tenant: string, checkpoint: Checkpoint): Checkp
     return altered(
       `It covers ${events}, and the first ${events} of the log have another root now: the log was rewritten.`,
     )
+  if (isFork(logs, tenant, checkpoint))
+    return altered(
+      `It covers ${events}, as the log's last checkpoint does, under the same root, and the two differ in another line: the log signed two histories. Keep both.`,
+    )
   return {
     verdict: 'same',
     text: `The log still begins with exactly the ${events} that it covers: none was cut, changed or put in between. ${plural(found.value.to - checkpoint.size, 'event')} came since, by the last checkpoint.`,
   }
+}
+
+/** Whether the log has another checkpoint of that size: only its last one is at hand. */
+function isFork(logs: Logs, tenant: string, checkpoint: Checkpoint): boolean {
+  const last = logs.checkpoint(tenant)
+  const text = last.ok ? parseNote(last.value)?.text : undefined
+  return text !== undefined && parseCheckpoint(text)?.size === checkpoint.size && text !== formatCheckpoint(checkpoint)
 }
 
 const MESSAGES = {

@@ -70,7 +70,7 @@ function readNote(note: string): { readonly note: string; readonly succession: K
 }
 
 /** Whether a chain has both keys, one right after the other. */
-function leads(chain: readonly NoteVerifier[], { from, to }: KeySuccession): boolean {
+export function leads(chain: readonly NoteVerifier[], { from, to }: KeySuccession): boolean {
   return chain.some((each, at) => {
     const next = chain[at + 1]
     const isOf = (verifier: NoteVerifier | undefined, of: NoteVerifier): boolean =>

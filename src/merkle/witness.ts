@@ -18,7 +18,7 @@ export interface Witnessed {
 /** Two checkpoints that one log signed and that cannot both be true. The files of a log hold all that it takes to check them. */
 export interface Evidence {
   readonly origin: string
-  /** Two roots of one size; or, by the proof, two trees of which the larger does not begin with the smaller. */
+  /** Two texts of one size; or, by the proof, two trees of which the larger does not begin with the smaller. */
   readonly kind: 'same-size' | 'fork' | 'two-successors'
   /** Signed notes, the smaller first, without the signature lines of others; of `two-successors` the successions of one key. */
   readonly notes: readonly [string, string]
@@ -70,8 +70,9 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
     return refused(403, 'the key that signed this checkpoint was succeeded: one under a later key was cosigned before')
   const claim = { from: last.size, fromRoot: last.root, to: size, toRoot: checkpoint.root, proof: parsed.proof }
   const note = `${text}\n${opened.lines}`
-  const evidence = evidenceOf(claim, { origin, note, last })
-  if (parsed.oldSize !== last.size || isOtherTree(claim))
+  const isOther = isOtherTree(claim) || isOtherText({ size, text, last })
+  const evidence = evidenceOf(claim, { origin, note, last, isOther })
+  if (parsed.oldSize !== last.size || isOther)
     return { status: 409, body: formatSize(last.size), contentType: SIZE_TYPE, ...(evidence && { evidence }) }
   if (verifyConsistency(claim)) return { status: 200, checkpoint, text, note }
   return { ...refused(422, 'the proof does not show that the log goes on'), ...(evidence && { evidence }) }
@@ -102,16 +103,25 @@ interface Signed {
   readonly origin: string
   readonly note: string
   readonly last: Witnessed
+  readonly isOther: boolean
 }
 
 function isOtherTree({ from, fromRoot, to, toRoot }: ConsistencyClaim): boolean {
   return from === to && !sameHash(fromRoot, toRoot)
 }
 
+/**
+ * A log signs one text of each size: a line beside size and root makes it another one as well. Where a release cosigned that kept no note,
+ * its root alone is known.
+ */
+function isOtherText({ size, text, last }: Pick<Signed, 'last'> & { readonly size: number; readonly text: string }) {
+  return size === last.size && last.note !== undefined && parseNote(last.note)?.text !== text
+}
+
 /** Undefined for all but two signed notes that contradict each other by themselves. */
-function evidenceOf(claim: ConsistencyClaim, { origin, note, last }: Signed): Evidence | undefined {
+function evidenceOf(claim: ConsistencyClaim, { origin, note, last, isOther }: Signed): Evidence | undefined {
   if (last.note === undefined) return undefined
-  if (isOtherTree(claim)) return { origin, kind: 'same-size', notes: [last.note, note], proof: [] }
+  if (isOther) return { origin, kind: 'same-size', notes: [last.note, note], proof: [] }
   return showsFork(claim) ? { origin, kind: 'fork', notes: [last.note, note], proof: claim.proof } : undefined
 }
 

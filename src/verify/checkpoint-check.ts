@@ -3,14 +3,17 @@
  * run, and a history that the holder of the key wrote anew.
  */
 
-import { type Checkpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
+import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
+import { parseJsonOrUndefined } from '../../schemas/json.ts'
+import { ledgerStream } from '../../schemas/names.ts'
+import { type Checkpoint, formatCheckpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
-import { openNote } from '../merkle/signed-note.ts'
+import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
 import { DIGEST_BYTES } from './packed-text.ts'
-import type { SoundRows, SourceFault, SourceItem, SourcePages } from './source-item.ts'
+import type { PlacedRecord, SoundRows, SourceFault, SourceItem, SourcePages } from './source-item.ts'
 
 export type ReadCheckpoint =
   | { readonly ok: true; readonly checkpoint: Checkpoint; readonly tenant: string }
@@ -39,6 +42,22 @@ const MESSAGES = {
   'invalid-signature': 'its signature does not fit',
 } as const
 
+/** The checkpoint that an event of this tenant's log records; undefined for any other event. */
+function recordedIn({ stream, header, data }: PlacedRecord, tenant: string): Checkpoint | undefined {
+  if (stream !== ledgerStream(tenant) || !header.includes('"type":"CheckpointSigned"')) return undefined
+  const { data: body } = CheckpointSigned.schema.safeParse(parseJsonOrUndefined(data))
+  return parseCheckpoint(parseNote(body?.note ?? '')?.text ?? '')
+}
+
+/**
+ * Whether an event records another checkpoint of the same size: a log signs one text of each size, and a line beside size and root
+ * makes it another one as well.
+ */
+export function isForkOf(held: Checkpoint, record: PlacedRecord, tenant: string): boolean {
+  const recorded = recordedIn(record, tenant)
+  return recorded?.size === held.size && formatCheckpoint(recorded) !== formatCheckpoint(held)
+}
+
 export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
 
 /** The same pages, and last what they hold less, or otherwise, than the checkpoints cover. */
@@ -49,7 +68,7 @@ export async function* withCheckpoints(
   const streams = new Set<string>()
   const logs = new Map<string, CheckedLog>()
   for (const { tenant, checkpoint } of held) {
-    const log = logs.get(tenant) ?? new CheckedLog()
+    const log = logs.get(tenant) ?? new CheckedLog(tenant)
     log.hold(checkpoint)
     logs.set(tenant, log)
   }
@@ -57,7 +76,11 @@ export async function* withCheckpoints(
     for (const item of page) {
       if ('fault' in item) continue
       if ('sound' in item) takeRows(item, logs, streams)
-      else logOf(item, logs, streams)?.take(() => leafHash(item.header))
+      else {
+        const log = logOf(item, logs, streams)
+        log?.take(() => leafHash(item.header))
+        log?.compareRecorded(item)
+      }
     }
     yield page
   }
@@ -87,9 +110,18 @@ function logOf(
 class CheckedLog {
   readonly #tree = new CompactTree()
   readonly #checkpoints: Checkpoint[] = []
+  readonly #tenant: string
   readonly #wrong: Checkpoint[] = []
+  readonly #forked = new Set<Checkpoint>()
+
+  constructor(tenant: string) {
+    this.#tenant = tenant
+  }
 
   hold(checkpoint: Checkpoint): void {
+    const text = formatCheckpoint(checkpoint)
+    if (this.#checkpoints.some((each) => each.size === checkpoint.size && formatCheckpoint(each) !== text))
+      this.#forked.add(checkpoint)
     this.#checkpoints.push(checkpoint)
     this.#compare()
   }
@@ -106,10 +138,16 @@ class CheckedLog {
       if (each.size === this.#tree.size && !sameHash(this.#tree.root(), each.root)) this.#wrong.push(each)
   }
 
+  /** A recorded checkpoint, against those of its size. */
+  compareRecorded(record: PlacedRecord): void {
+    for (const each of this.#checkpoints) if (isForkOf(each, record, this.#tenant)) this.#forked.add(each)
+  }
+
   faults(): readonly SourceFault[] {
     return [
       ...this.#checkpoints.filter(({ size }) => size > this.#tree.size).map((each) => this.#behind(each)),
       ...this.#wrong.map(mismatch),
+      ...[...this.#forked].map((each) => ({ fault: forkFault(each) })),
     ]
   }
 
@@ -123,6 +161,11 @@ class CheckedLog {
 function mismatch({ size, origin }: Checkpoint): SourceFault {
   const message = `the first ${size} events of the log ${origin} are not those that the checkpoint signed`
   return { fault: { code: 'checkpoint-mismatch', message } }
+}
+
+export function forkFault({ size, origin }: Checkpoint) {
+  const message = `two checkpoints of ${size} events of the log ${origin} differ, this one and another that is recorded or was kept: the log signed two histories; keep both as evidence`
+  return { code: 'checkpoint-mismatch', message } as const
 }
 
 /** Events of the tenant's streams, from revision 0 on: a stream without it is in no log. */

@@ -6,7 +6,7 @@ import { type ExportTrailer, signedTrailerText } from '../../schemas/export-trai
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { isDsseSigned } from '../signing/dsse.ts'
-import type { HeldCheckpoint } from './checkpoint-check.ts'
+import { forkFault, type HeldCheckpoint } from './checkpoint-check.ts'
 import type { ExportTree } from './export-tree.ts'
 import type { VerifyFaultCode } from './fault.ts'
 
@@ -123,6 +123,7 @@ function treeFaults({ trailer, tree, kept, inChain = false }: CompletenessInput)
     ]
   if (kept === undefined || kept.tenant !== trailer.tenant || kept.checkpoint.size === 0) return []
   const { size, origin } = kept.checkpoint
+  if (tree.isForked) return [forkFault(kept.checkpoint)]
   if (tree.keptFits === undefined) return inChain ? [] : [notHeld(kept, { from: tree.from ?? 0, to: tree.size })]
   if (tree.keptFits) return []
   const message = `the first ${size} events of the log ${origin} are not those that the checkpoint signed`

@@ -5,7 +5,7 @@ import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import { digestText } from '../signing/digests.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
-import { isLeaf } from './checkpoint-check.ts'
+import { isForkOf, isLeaf } from './checkpoint-check.ts'
 import type { PlacedRecord } from './source-item.ts'
 
 interface SaidTree {
@@ -19,6 +19,7 @@ export class ExportTree {
   readonly #streams = new Set<string>()
   readonly #checkpoint: Checkpoint | undefined
   #keptFits: boolean | undefined
+  #isForked = false
 
   /** `kept`: the checkpoint that the events are held against. */
   constructor(current?: Checkpoint) {
@@ -56,6 +57,7 @@ export class ExportTree {
     if (tenant === undefined || (this.#from === undefined && !isLeaf(record, tenant, this.#streams))) return
     this.#tree.append(leafHash(record.header))
     this.#holdKept()
+    if (this.#checkpoint !== undefined && isForkOf(this.#checkpoint, record, tenant)) this.#isForked = true
   }
 
   /** Undefined where the trailer names no tree: such an export says nothing about it. */
@@ -67,6 +69,11 @@ export class ExportTree {
   /** Whether the first events are those that the saved checkpoint signed; undefined where there are fewer, or a part begins behind them. */
   get keptFits(): boolean | undefined {
     return this.#keptFits
+  }
+
+  /** Whether another checkpoint of the size of the saved one is recorded here. */
+  get isForked(): boolean {
+    return this.#isForked
   }
 
   #holdKept(): void {

@@ -4,10 +4,11 @@
  */
 
 import { CheckpointSigned } from '../../schemas/events/checkpoint-signed.ts'
+import { CheckpointTimestamped } from '../../schemas/events/checkpoint-timestamped.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
-import { parseCheckpoint } from '../merkle/checkpoint.ts'
+import { type Checkpoint, formatCheckpoint, parseCheckpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { HASH_BYTES, leafHash, sameHash } from '../merkle/hashes.ts'
 import { type NoteVerifier, noteVerifier } from '../merkle/note-key.ts'
@@ -39,7 +40,7 @@ interface Leaf {
 
 /** Whether an event of this type may say something of all events before it. */
 export function isCheckpoint(type: string): boolean {
-  return type === 'CheckpointSigned'
+  return type === 'CheckpointSigned' || type === 'CheckpointTimestamped'
 }
 
 export class RecordedCheckpoints {
@@ -72,7 +73,8 @@ export class RecordedCheckpoints {
     const log = this.#logAt(header)
     if (log === undefined) return undefined
     // Before it is a leaf itself: no checkpoint covers its own record.
-    const wrong = isCheckpoint(type) && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
+    const isOfLog = isCheckpoint(type) && stream === ledgerStream(tenant)
+    const wrong = isOfLog ? this.#judge(type, log, tenant, data) : undefined
     if (wrong !== undefined) this.#drop(tenant)
     else this.#grow(log, { stream, tenant }, digestBytes(digest), 0)
     return wrong
@@ -105,7 +107,8 @@ export class RecordedCheckpoints {
     else this.#overflow(tenant)
   }
 
-  #judge(log: GrowingLog, tenant: string, data: string): string | undefined {
+  #judge(type: string, log: GrowingLog, tenant: string, data: string): string | undefined {
+    if (type === 'CheckpointTimestamped') return judgeStamped(log, tenant, data)
     // Two processes may have recorded the same checkpoint: the second one says nothing that the first did not.
     const digest = digestText(leafHash(data))
     if (log.checkpoints.has(digest)) return undefined
@@ -130,6 +133,7 @@ export class RecordedCheckpoints {
     const fits = sameHash(log.rootAt(size), checkpoint?.root ?? new Uint8Array(0))
     this.#waiting -= before - log.waiting
     if (!fits) return `the ${size} events that it covers are not those that come before it`
+    if (checkpoint !== undefined) log.rememberText(checkpoint)
     const streams = streamsRoot(checkpoint?.extensions ?? [])
     if (streams === undefined || sameHash(log.streamsRoot(), streams)) return undefined
     return `the streams that it names are not those of the ${size} events before it`
@@ -168,6 +172,19 @@ export class RecordedCheckpoints {
   }
 }
 
+/** What was time-stamped is the text, byte for byte, of the recorded checkpoint of its size. */
+function judgeStamped(log: GrowingLog, tenant: string, data: string): string | undefined {
+  const { data: body } = CheckpointTimestamped.schema.safeParse(parseJson(data))
+  if (body === undefined) return undefined
+  const { size, root, text } = body
+  const checkpoint = parseCheckpoint(text)
+  if (!checkpoint?.origin.endsWith(`/${tenant}`) || checkpoint.size !== size || digestText(checkpoint.root) !== root)
+    return 'what was time-stamped is no checkpoint of the log, size and root that it names'
+  const signed = log.texts.get(size)
+  if (signed === undefined || signed === text) return undefined
+  return `what was time-stamped is another checkpoint of ${size} events than the recorded one`
+}
+
 /** One tree up to its last checkpoint, and the leaves behind it. */
 class GrowingLog {
   readonly #tree = new CompactTree()
@@ -181,6 +198,8 @@ class GrowingLog {
   dropped = false
   /** Digests of the last checkpoints that were found good, byte by byte. */
   readonly checkpoints = new Set<string>()
+  /** Their signed texts, by size. */
+  readonly texts = new Map<number, string>()
 
   get signedSize(): number {
     return this.#tree.size
@@ -231,15 +250,25 @@ class GrowingLog {
 
   remember(digest: string): void {
     this.checkpoints.add(digest)
-    const [oldest] = this.checkpoints
-    if (this.checkpoints.size > REPEATED_MAX && oldest !== undefined) this.checkpoints.delete(oldest)
+    dropOldest(this.checkpoints)
+  }
+
+  rememberText(checkpoint: Checkpoint): void {
+    this.texts.set(checkpoint.size, formatCheckpoint(checkpoint))
+    dropOldest(this.texts)
   }
 
   drop(): void {
     this.dropped = true
     this.checkpoints.clear()
+    this.texts.clear()
     this.#leaves = Buffer.alloc(0)
     this.#streams = []
     this.#waiting = 0
   }
+}
+
+function dropOldest<K>(known: { readonly size: number; keys(): Iterator<K>; delete(key: K): boolean }): void {
+  const oldest = known.keys().next()
+  if (known.size > REPEATED_MAX && oldest.done !== true) known.delete(oldest.value)
 }

@@ -46,11 +46,12 @@ test('the roots of checkpoints on record read as in the signed text, so that one
   assert.ok(root.length === 44 && table.includes(`<code>${root}</code>`), root)
 })
 
-test('a log that was cut or rewritten since is told by a checkpoint that was kept, and a log that is gone too', async () => {
+test('a log that was cut, rewritten or forked since is told by a checkpoint that was kept, and a log that is gone too (A370)', async () => {
   await using open = await withLog()
   const { edge, logs, note } = open
   const held = (changed: Partial<TenantLogs>) => {
-    const own = { verifierKey: logs.verifierKey, successions: logs.successions, consistency: logs.consistency }
+    const { verifierKey, successions, consistency, checkpoint } = logs
+    const own = { verifierKey, successions, consistency, checkpoint }
     return holdAgainst({ ...own, ...changed }, edge.tenant, note)
   }
   assert.is(held({}).verdict, 'same')
@@ -64,6 +65,10 @@ test('a log that was cut or rewritten since is told by a checkpoint that was kep
   })
   assert.equal([rewritten.verdict, /was rewritten/.test(rewritten.text)], ['altered', true])
   assert.is(held({ consistency: () => ({ ok: false, code: 'no-checkpoint', size: 0 }) }).verdict, 'altered')
+  const other = note.replace(/\nstreams\/v1 .*\n/, `\nstreams/v1 ${Buffer.alloc(32).toString('base64')}\n`)
+  assert.is.not(other, note)
+  const forked = held({ checkpoint: () => ({ ok: true, value: other }) })
+  assert.equal([forked.verdict, /the log signed two histories/.test(forked.text)], ['altered', true])
 })
 
 test.run()

@@ -7,6 +7,15 @@ import { CompactTree } from '../../src/merkle/compact-tree.ts'
 import { leafHash } from '../../src/merkle/hashes.ts'
 import { proveInclusion } from '../../src/merkle/inclusion.ts'
 import { noteSigner } from '../../src/merkle/note-key.ts'
+import {
+  grownDigest,
+  NO_EVENTS,
+  pathWithin,
+  type StreamHead,
+  streamKey,
+  streamsLine,
+  subtreeOf,
+} from '../../src/merkle/stream-tree.ts'
 import { formatTlogProof } from '../../src/merkle/tlog-proof.ts'
 import type { Listed } from '../../src/verify/bundle/bounded-lists.ts'
 import { PROOFS_MAX } from '../../src/verify/bundle/bundle-files.ts'
@@ -39,6 +48,10 @@ export interface Forgery {
   readonly trailer?: string
   /** Of a bundle of an answer: the rows that its report lists. */
   readonly listed?: Listed<Row>
+  /** Of a bundle of one run: what it shows of the tree of streams, instead of the log. */
+  readonly streamHeads?: readonly StreamHead[]
+  /** Files besides, as they are. */
+  readonly more?: Files
 }
 
 /** What a sound bundle is made of, to be changed and signed again. */
@@ -62,7 +75,7 @@ export function textLines(files: Files, name: string): readonly string[] {
 /** `base` gives what no change is made of: the verifier. */
 export function forgedBundle(
   base: Files,
-  { headers, lines, predicate, note, trailer, listed }: Forgery,
+  { headers, lines, predicate, note, trailer, listed, streamHeads, more = new Map() }: Forgery,
   log: LogKey,
 ): Files {
   const checkpoint = note ?? checkpointOf(headers, log)
@@ -78,18 +91,49 @@ export function forgedBundle(
   for (const line of lines) facts.take(eventOf(line))
   facts.nextPass()
   const key = noteSigner(log.name, log.key).verifier.text
+  const proof = streamHeads === undefined ? 'log' : 'stream'
   const files: [string, string][] = [
-    ['README.txt', readmeText(predicate, 'log')],
+    ['README.txt', readmeText(predicate, proof, false, more.has('timestamp.txt'))],
     ['checkpoint', checkpoint],
     ['events.jsonl', [...head, ...lines, last].join('')],
     ['jwks.json', jwksText(key)],
-    ['log.jsonl', headers.map((header) => `${header}\n`).join('')],
+    ...(streamHeads === undefined ? [logFile(headers)] : []),
     ...proofs(headers, lines, checkpoint),
     ['report.html', reportHtml(facts, predicate, listed)],
+    ...(streamHeads === undefined ? [] : [streamFile(streamHeads, `run-${predicate.tenant}.${run}`)]),
     ['verifier-key.txt', `${key}\n`],
     ['verify.mjs', base.get('verify.mjs')?.toString() ?? ''],
   ]
-  return signedAgain(new Map(files.map(([name, text]) => [name, Buffer.from(text)])), log, predicate)
+  const all = [...files.map(([name, text]) => [name, Buffer.from(text)] as const), ...more]
+  return signedAgain(new Map(all.sort(([a], [b]) => (a < b ? -1 : 1))), log, predicate, proof)
+}
+
+function logFile(headers: readonly string[]): [string, string] {
+  return ['log.jsonl', headers.map((header) => `${header}\n`).join('')]
+}
+
+function streamFile(heads: readonly StreamHead[], stream: string): [string, string] {
+  const key = streamKey(stream)
+  const own = heads.find((head) => Buffer.from(head.key).equals(key))
+  const path = pathWithin(heads, key, 0).map((hash) => Buffer.from(hash).toString('base64'))
+  const digest = `sha256:${Buffer.from(own?.digest ?? []).toString('hex')}`
+  return ['stream.json', `${JSON.stringify({ events: own?.events ?? 0, digest, path })}\n`]
+}
+
+/** The heads of the streams of these headers. */
+export function streamHeadsOf(headers: readonly string[]): readonly StreamHead[] {
+  const heads = new Map<string, StreamHead>()
+  for (const header of headers) {
+    const { stream } = JSON.parse(header) as { readonly stream: string }
+    const head = heads.get(stream) ?? { key: streamKey(stream), events: 0, digest: NO_EVENTS }
+    heads.set(stream, { ...head, events: head.events + 1, digest: grownDigest(head.digest, leafHash(header)) })
+  }
+  return [...heads.values()]
+}
+
+/** The line of a checkpoint that names the tree of these streams. */
+export function streamsLineOf(heads: readonly StreamHead[]): string {
+  return streamsLine(subtreeOf(heads, 0).hash)
 }
 
 function eventOf(line: string) {

@@ -7,7 +7,8 @@ import { leafHash } from '../../src/merkle/hashes.ts'
 import { noteSigner, noteVerifier } from '../../src/merkle/note-key.ts'
 import { signNote } from '../../src/merkle/signed-note.ts'
 import { readLogCheckpoint, withCheckpoints } from '../../src/verify/checkpoint-check.ts'
-import type { SourceItem } from '../../src/verify/source-item.ts'
+import { ExportTree } from '../../src/verify/export-tree.ts'
+import type { PlacedRecord, SourceItem } from '../../src/verify/source-item.ts'
 
 const test = suite('verify: a checkpoint that was kept')
 
@@ -65,6 +66,32 @@ test('a history is held against each checkpoint that was saved, at its own size 
   assert.equal(await found(records.slice(0, 4), noteOf(5), noteOf(4)), ['log-behind-checkpoint'])
   assert.equal(await found([], noteOf(1)), ['log-behind-checkpoint'])
   assert.equal(await found([], noteOf(0, { of: [] })), [])
+})
+
+test('a recorded checkpoint, or another that was kept, of the size of one that was kept is the same text, in a store and in an export (A370)', async () => {
+  const recording = (note: string): SourceItem => {
+    const data = JSON.stringify({ v: 1, origin: ORIGIN, size: 3, root: `sha256:${'0'.repeat(64)}`, note })
+    const header = '{"revision":0,"type":"CheckpointSigned"}'
+    return { stream: 'ledger-acme', revision: 0, header, data } as never as SourceItem
+  }
+  const tree = new CompactTree()
+  for (const header of headers.slice(0, 3)) tree.append(leafHash(header))
+  const text = formatCheckpoint({ origin: ORIGIN, size: 3, root: tree.root(), extensions: ['streams/v1 other'] })
+  const other = signNote(text, [noteSigner(ORIGIN, privateKey)])
+  for (const [recorded, kept, codes] of [
+    [noteOf(3), noteOf(3), []],
+    [other, other, []],
+    [other, noteOf(2), []],
+    [other, noteOf(3), ['checkpoint-mismatch']],
+    [noteOf(3), other, ['checkpoint-mismatch']],
+  ] as const) {
+    assert.equal(await found([...records, recording(recorded)], kept), codes)
+    const read = readLogCheckpoint(kept, [LOG])
+    const exported = new ExportTree(read.ok ? read.checkpoint : undefined)
+    for (const record of [...records, recording(recorded)]) exported.take(record as PlacedRecord)
+    assert.is(exported.isForked, codes.length > 0)
+  }
+  assert.equal(await found(records, noteOf(3), other), ['checkpoint-mismatch'])
 })
 
 test('what cannot be read, and what is in no log, is passed on and is no leaf (A178)', async () => {

@@ -76,6 +76,8 @@ interface LogOfTwoRuns {
   readonly recorded: RecordedCheckpoints
   /** What is wrong with a checkpoint on record that names this in its body, and that in its note. */
   readonly judge: (body?: Partial<Made>, note?: Partial<Made> | string, key?: KeyObject) => string | undefined
+  /** What is wrong with a time-stamp of this text, of the size and root of all events. */
+  readonly stamp: (text: string) => string | undefined
 }
 
 /** The events of a log, taken, others `before` them; checkpoints come behind. Signatures are checked where `signed`. */
@@ -111,6 +113,11 @@ async function logOfTwoRuns({
   const signedNote = (of: Made, key: KeyObject): string =>
     signNote(formatCheckpoint({ extensions: [], ...of }), [noteSigner(of.origin, key)])
   let revision = -1
+  const take = (type: string, body: object): string | undefined => {
+    revision += 1
+    const header = { ...last, stream: 'ledger-acme', revision, type } as Header
+    return recorded.take(header, JSON.stringify(body), digestText(leafHash(`${type} ${revision}`)))
+  }
   return {
     made,
     madeAt,
@@ -118,13 +125,32 @@ async function logOfTwoRuns({
     judge: (body = {}, note = {}, key = at.keys.checkpointKey) => {
       const { origin, size, root } = { ...made, ...body }
       const text = typeof note === 'string' ? note : signedNote({ ...made, ...note }, key)
-      const data = JSON.stringify({ v: 1, origin, size, root: digestText(root), note: text })
-      revision += 1
-      const header = { ...last, stream: 'ledger-acme', revision, type: 'CheckpointSigned' } as Header
-      return recorded.take(header, data, digestText(leafHash(`checkpoint ${revision}`)))
+      return take('CheckpointSigned', { v: 1, origin, size, root: digestText(root), note: text })
+    },
+    stamp: (text) => {
+      const token = { authority: 'time.example', policy: '1.2.3', serial: '2a', reply: 'MAA=' }
+      const { size, root } = made
+      const body = { v: 1, size, root: digestText(root), text, time: '2026-07-14T09:30:00.000Z', ...token }
+      return take('CheckpointTimestamped', body)
     },
   }
 }
+
+test('what was time-stamped is the very text of the recorded checkpoint of its size (A370, LOG-32)', async () => {
+  const { made, judge, stamp } = await logOfTwoRuns()
+  assert.is(judge(), undefined)
+  const text = formatCheckpoint({ extensions: [], ...made })
+  assert.is(stamp(text), undefined)
+  const other = formatCheckpoint({ ...made, extensions: ['another line'] })
+  assert.match(stamp(other) ?? '', /another checkpoint of 14 events than the recorded one/)
+  for (const wrong of [
+    formatCheckpoint({ extensions: [], ...made, origin: 'ledger.example/beta' }),
+    'no checkpoint\n',
+  ]) {
+    const again = await logOfTwoRuns()
+    assert.match(again.stamp(wrong) ?? '', /no checkpoint of the log, size and root that it names/)
+  }
+})
 
 const OTHER_ROOT = new Uint8Array(32)
 

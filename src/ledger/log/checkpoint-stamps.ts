@@ -30,6 +30,7 @@ export interface StampSettings {
 interface Received {
   readonly size: number
   readonly root: string
+  readonly text: string
   readonly data: object
 }
 
@@ -70,13 +71,14 @@ export class CheckpointStamps implements Disposable {
   /** Puts on record what came; true where anything was. What finds its stream taken waits for the next pass. */
   async record(signal?: AbortSignal): Promise<boolean> {
     let any = false
-    for (const [tenant, { size, root, data }] of this.#received) {
+    for (const [tenant, { size, root, text, data }] of this.#received) {
       if (signal?.aborted === true) break
       // Another thread may write the file meanwhile: the place is read first, so that the tree is never older than it.
       this.#projection.forget()
       const at = this.#projection.expectation(ledgerStream(tenant))
       const tree = this.#projection.tree(tenant)
-      const isOfThisLog = size <= tree.signedSize && digestText(tree.rootAt(size)) === root
+      const isFork = size === tree.signedSize && parseNote(tree.note ?? '')?.text !== text
+      const isOfThisLog = size <= tree.signedSize && digestText(tree.rootAt(size)) === root && !isFork
       // Another process was first, or the log is not what it was: nothing to put there.
       if (at === undefined || tree.stopped !== undefined || size <= (tree.stamp?.size ?? 0) || !isOfThisLog) {
         this.#received.delete(tenant)
@@ -164,7 +166,7 @@ export class CheckpointStamps implements Disposable {
       serial,
       reply: Buffer.from(reply).toString('base64'),
     }
-    this.#received.set(tenant, { size, root, data: { v: 1, size, root, text, ...stampFields } })
+    this.#received.set(tenant, { size, root, text, data: { v: 1, size, root, text, ...stampFields } })
     return true
   }
 

@@ -1,9 +1,13 @@
 /** @module The look back before the first append: does the store still hold all that this ledger signed (F10, F11)? */
-import type { Checkpoint } from '../../merkle/checkpoint.ts'
+import { EVENTS } from '../../../schemas/events.ts'
+import { parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { ledgerStream } from '../../../schemas/names.ts'
+import { type Checkpoint, formatCheckpoint } from '../../merkle/checkpoint.ts'
 import { sameHash } from '../../merkle/hashes.ts'
+import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import { readOne } from '../../store/event-store.ts'
+import { type EventStore, readOne } from '../../store/event-store.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -45,7 +49,10 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     restart('the log does not agree with the checkpoints')
     await brought(guard)
   }
-  for (const each of checkpoints) refuseLess(guard, each)
+  for (const each of checkpoints) {
+    refuseLess(guard, each)
+    await refuseFork(guard, each)
+  }
 }
 
 /** Up to where the store is. A whole store takes a while, in which nothing is served yet: the operator is told why, and how far it is. */
@@ -179,6 +186,29 @@ function refuse(deps: LogDeps, error: LogStartError, tenant: string): void {
   // A run that the server deleted for good must not stop all the others: what is gone is named, and the log is not carried on.
   if (deps.store.status().forgetting?.some(({ loss }) => loss === 'gone') !== true) throw error
   deps.log.error({ tenant, code: error.code }, error.message)
+}
+
+/** A log signs one text of each size: where the store has another one than was kept, one of the two went to somebody else. */
+async function refuseFork({ projection, kept, deps }: Guard, checkpoint: TenantCheckpoint): Promise<void> {
+  const { tenant, size } = checkpoint
+  const { note, signedSize } = projection.tree(tenant)
+  const recorded = signedSize === size ? note : await noteOnRecord(deps.store, tenant, size)
+  if (recorded === undefined || parseNote(recorded)?.text === formatCheckpoint(checkpoint)) return
+  throw new LogStartError(
+    'history-rewritten',
+    `the store and ${kept?.path} have two checkpoints of ${size} events of the log ${tenant} that differ: the log signed two histories. Keep both, run "countersign verify", and put back the store that the file belongs to; only if that is lost for good, move the file away and tell those who audit this ledger`,
+  )
+}
+
+/** Of the recorded checkpoint of this size; undefined where there is none. The file is seldom far behind the store. */
+async function noteOnRecord(store: EventStore, tenant: string, size: number): Promise<string | undefined> {
+  for await (const page of store.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
+    for (const { data } of page) {
+      const { data: body } = EVENTS.CheckpointSigned.schema.safeParse(parseJsonOrUndefined(data))
+      if (body !== undefined && body.size <= size) return body.size === size ? body.note : undefined
+    }
+  }
+  return undefined
 }
 
 function lossOf({ tenant, size }: TenantCheckpoint, found: number, kept: CheckpointFile | undefined): LogStartError {

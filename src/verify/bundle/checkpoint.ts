@@ -12,14 +12,18 @@ interface NoteSignature {
   readonly signature: Buffer
 }
 
-export interface Checkpoint extends TreeHead {
-  /** Which checkpoint it is, in words. */
+/** What a log says of its first `size` events. */
+export interface SignedHead extends TreeHead {
+  /** Which one it is, in words. */
   readonly what: string
   readonly text: string
-  readonly signatures: readonly NoteSignature[]
-  readonly tenant: string
   /** Root of the tree of streams. */
   readonly streams: Buffer | undefined
+}
+
+export interface Checkpoint extends SignedHead {
+  readonly signatures: readonly NoteSignature[]
+  readonly tenant: string
 }
 
 interface WitnessesNeeded extends Pick<BundleOptions, 'witnesses' | 'quorum'> {
@@ -49,9 +53,9 @@ export function openCheckpoint(note: string, { name, id, key }: VerifierKey, wha
   return { what, text, signatures, tenant, size: Number(size), root: hash, streams: streamsOf(more) }
 }
 
-/** What was kept may be of the time of an earlier key. */
+/** What was kept may be of the time of another key. */
 export function signerOf(note: string, key: LogKey): VerifierKey {
-  const signers = [key, ...key.former]
+  const signers = [key, ...key.former, ...key.later.map(({ by }) => by)]
   const ids = note.split('\n').map((line) => line.match(/^\u2014 \S+ (\S+)$/)?.[1])
   const idOf = (encoded: string | undefined) =>
     Buffer.from(encoded ?? '', 'base64')
@@ -60,8 +64,20 @@ export function signerOf(note: string, key: LogKey): VerifierKey {
   return signers.find(({ id }) => ids.some((encoded) => idOf(encoded) === id)) ?? key
 }
 
+/** A log signs one text of each size: two that differ in any byte, in a line beside size and root as well, are two histories. */
+export function checkForks(heads: readonly SignedHead[], fail: Fail): void {
+  for (const [at, one] of heads.entries())
+    for (const other of heads.slice(at + 1))
+      if (one.size === other.size && one.text !== other.text)
+        fail(
+          'TAMPERED',
+          'fork',
+          `${one.what} and ${other.what} both cover ${one.size} events and differ: the log signed two histories; keep both as evidence`,
+        )
+}
+
 /** The root of the tree of streams: one extension line of a checkpoint names it. */
-function streamsOf(lines: readonly string[]): Buffer | undefined {
+export function streamsOf(lines: readonly string[]): Buffer | undefined {
   const named = lines.filter((line) => line.startsWith('streams/v1 '))
   const root = named.length === 1 ? base64((named[0] as string).slice('streams/v1 '.length)) : undefined
   return root?.length === HASH_BYTES ? root : undefined

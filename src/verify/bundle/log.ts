@@ -1,6 +1,7 @@
 /** @module The log: the headers of all events make the root that the checkpoint signed. */
 import type { Header } from '../../../schemas/header.ts'
 import { parseJson } from '../../../schemas/json.ts'
+import { createDates } from './dates.ts'
 import { type Bundle, jsonOf, linesOf } from './file-text.ts'
 import { createTree, hexDigest, leafHash } from './hashes.ts'
 import { completePart, isSelected } from './query.ts'
@@ -9,13 +10,12 @@ import { type CheckedLog, checkChain, createStreamTree, type Signed, type Stream
 import type { Fail } from './verdict.ts'
 
 /** Every header once: the roots, the chain of each stream, and the events that the bundle must hold (`wanted`: index by leaf hash). */
-export function checkLog(bundle: Bundle, { manifest, checkpoint, earlier }: Signed, fail: Fail): CheckedLog {
-  const [tree, heads] = [createTree(), createStreamTree()]
-  const [streams, wanted, roots] = [
-    new Map<string, StreamHead>(),
-    new Map<string, number>(),
-    new Map([[0, tree.root()]]),
-  ]
+export function checkLog(bundle: Bundle, { manifest, checkpoint, kept, stamped }: Signed, fail: Fail): CheckedLog {
+  const [tree, heads, dates] = [createTree(), createStreamTree(), createDates(kept)]
+  const [streams, wanted] = [new Map<string, StreamHead>(), new Map<string, number>()]
+  const signed = [checkpoint, kept, stamped].filter((each) => each !== undefined)
+  const namesStreams = signed.some((each) => each.streams !== undefined)
+  const roots = new Map([[0, { root: tree.root(), streams: heads.root() }]])
   const complete = completePart(manifest.query)
   for (const line of linesOf(bundle, 'log.jsonl', fail)) {
     const leaf = leafHash(line)
@@ -25,27 +25,31 @@ export function checkLog(bundle: Bundle, { manifest, checkpoint, earlier }: Sign
     checkChain(header, hexDigest(leaf), streams, fail)
     if (header.tenant !== manifest.tenant)
       fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
-    if (isSelected(header, manifest.tenant, complete)) wanted.set(leaf.toString('latin1'), tree.size)
+    const isAsked = isSelected(header, manifest.tenant, complete)
+    if (isAsked) wanted.set(leaf.toString('latin1'), tree.size)
+    dates.take(header, tree.size, isAsked)
     tree.add(leaf)
-    if (checkpoint.streams !== undefined) heads.add(header.stream, leaf)
-    if (tree.size === earlier?.size || tree.size === checkpoint.size) roots.set(tree.size, tree.root())
+    if (namesStreams) heads.add(header.stream, leaf)
+    if (signed.some((each) => each.size === tree.size))
+      roots.set(tree.size, { root: tree.root(), streams: heads.root() })
   }
   const { size } = tree
-  for (const { size: covered, root, what } of earlier === undefined ? [checkpoint] : [checkpoint, earlier]) {
-    if (size < covered)
+  for (const { size: covered, root, what, streams: named } of signed) {
+    const made = roots.get(covered)
+    if (made === undefined)
       fail('INCOMPLETE', 'log-behind-checkpoint', `${what} covers ${covered} events, the log holds ${size}`)
-    else if (!(roots.get(covered) as Buffer).equals(root))
+    else if (!made.root.equals(root))
       fail('TAMPERED', 'root', `the first ${covered} events are not those that ${what} signed`)
+    else if (named !== undefined && !made.streams.equals(named))
+      fail('TAMPERED', 'streams', `the tree of streams that ${what} names is not the one of these events`)
   }
   if (size > checkpoint.size)
     fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
-  if (size === checkpoint.size && checkpoint.streams !== undefined && !heads.root().equals(checkpoint.streams))
-    fail('TAMPERED', 'streams', 'the tree of streams that the checkpoint names is not the one of these events')
-  return { size, ...placesInLog(wanted) }
+  return { size, notes: dates.notes(), latest: dates.latest, ...placesInLog(wanted) }
 }
 
 /** Where each event stands that the bundle must hold, and at last which of them it does not hold. */
-function placesInLog(wanted: Map<string, number>): Omit<CheckedLog, 'size'> {
+function placesInLog(wanted: Map<string, number>): Pick<CheckedLog, 'placeOf' | 'end'> {
   let before = -1
   const placeOf: CheckedLog['placeOf'] = ({ header }, leaf, fail) => {
     const name = leaf.toString('latin1')

@@ -9,6 +9,10 @@ export interface RunKeyFile {
 export interface BundleOptions {
   /** Verifier key of the log, or what says it of the one in the bundle; undefined: the one in the bundle, which authenticates nothing. */
   readonly key?: string | ((bundled: string) => string | undefined) | undefined
+  /** All verifier keys that the reader has; of one log in the order in which they followed each other. */
+  readonly pinned?: readonly string[] | undefined
+  /** Signed notes by which the reader knows which key followed which, and when. */
+  readonly successions?: readonly string[] | undefined
   /** Text of a checkpoint that was kept. */
   readonly checkpoint?: string | undefined
   /** Verifier keys of witnesses (C2SP cosignatures). */

@@ -19,7 +19,8 @@
  *      signature of the authority is not checked here: openssl does, with the command that is printed.
  * It cannot show that what was recorded is true, nor that all that happened was recorded. Who exported, and when, is the signer's word.
  *
- * KEY is the verifier key of the log, or a file that has it on a line of its own. Without it nobody can say who signed: the key inside
+ * KEY is the verifier key of the log, or a file that has it on a line of its own, such as "countersign keys pin" keeps: with a later key of
+ * the log in it, the answer says whether anything shows that the bundle was signed before that one followed. Without it nobody can say who signed: the key inside
  * a bundle shows only that the bundle agrees with itself. Get the key, and this file, from another hand than the bundle.
  *
  * Exit code: 0 VERIFIED, 1 TAMPERED, 2 wrong use, 3 INCOMPLETE, UNVERIFIABLE, or CONSISTENT, NOT AUTHENTICATED (no key was given).
@@ -31,7 +32,7 @@ import { parseJson } from '../../../schemas/json.ts'
 import type { BundleOptions, RunKeyFile } from './options.ts'
 import { reportLines } from './report-lines.ts'
 import { jsonText, plain } from './shown-text.ts'
-import { parseKey } from './verifier-keys.ts'
+import { parseKey, successionsIn } from './verifier-keys.ts'
 import { verifyBundle } from './verify-bundle.ts'
 
 function main(args: string[]): number {
@@ -45,26 +46,25 @@ function main(args: string[]): number {
   const runKey = (values['run-key'] && parseJson(read(values['run-key']) as string)) as RunKeyFile | undefined
   if (!/^[1-9]\d{0,2}$/.test(values.quorum ?? '1')) throw new TypeError('--quorum takes a number from 1')
   const quorum = values.quorum === undefined ? undefined : Number(values.quorum)
-  const given = { key: values.key && keyFrom(values.key), checkpoint: read(values.checkpoint), runKey }
+  const given = { ...(values.key && keyFrom(values.key)), checkpoint: read(values.checkpoint), runKey }
   const found = verifyBundle(positionals[0] as string, { ...given, witnesses: values.witness, quorum })
   const lines = values.json ? [jsonText(found)] : reportLines(found)
   process.stdout.write(`${lines.join('\n')}\n`)
   return { VERIFIED: 0, TAMPERED: 1 }[found.verdict as string] ?? 3
 }
 
-/** A verifier key itself, or a file that has the key of the bundle's log on one of its lines. */
-function keyFrom(given: string): NonNullable<BundleOptions['key']> {
-  if (parseKey(given) !== undefined) return given
-  const keys = fs
-    .readFileSync(given, 'utf8')
-    .split('\n')
-    .flatMap((line) => parseKey(line) ?? [])
+/** A verifier key itself, or a file that has the key of the bundle's log on one of its lines, and successions as `keys pin` writes them. */
+function keyFrom(given: string): Pick<BundleOptions, 'key' | 'pinned' | 'successions'> {
+  if (parseKey(given) !== undefined) return { key: given }
+  const lines = fs.readFileSync(given, 'utf8').split('\n')
+  const keys = lines.flatMap((line) => parseKey(line) ?? [])
   if (keys.length === 0) throw new TypeError('--key takes a verifier key, or a file with one a line')
-  return (own: string) => {
+  const key = (own: string) => {
     const claimed = parseKey(own)
     const ofLog = keys.filter(({ name }) => name === claimed?.name)
     return (ofLog.find(({ id }) => id === claimed?.id) ?? ofLog.at(-1))?.text
   }
+  return { key, pinned: keys.map(({ text }) => text), successions: successionsIn(lines) }
 }
 
 if (process.argv[1] !== undefined && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

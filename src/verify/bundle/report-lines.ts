@@ -39,7 +39,7 @@ const HELD_AGAINST: Readonly<Record<BundleProof, (leaves: number) => string>> = 
 function aboutLines({ about, witnesses, keyGiven, macs, verdict }: BundleVerdict, from: string): readonly string[] {
   if (about === undefined) return []
   const { query, tenant, log, size, root, key, ledgerId, exportedBy, time, exportId, period, kept, timestamp } = about
-  const { answer } = about
+  const { answer, succession } = about
   const { run, ...rest } = query
   const part = Object.keys(rest).length === 0 ? 'all events' : `the events that answer ${JSON.stringify(rest)}`
   const { actor, principal, via } = exportedBy
@@ -55,6 +55,7 @@ function aboutLines({ about, witnesses, keyGiven, macs, verdict }: BundleVerdict
     `period: ${period === undefined ? 'no event' : `${period[0]} to ${period[1]}`}, by the clock of the ledger`,
     `log: ${log}, ${size} events, root ${root}, ledger ${ledgerId}`,
     `key: ${key}, ${keyGiven ? `yours (${from})` : 'which came with the bundle'}`,
+    ...(succession === undefined ? [] : [successionLine(succession)]),
     `witnesses: ${cosigned.length === 0 ? 'none was checked (--witness KEY)' : cosigned.join('; ')}`,
     `kept checkpoint: ${kept === undefined ? 'none was held against it (--checkpoint FILE)' : `of ${kept} events`}`,
     ...(timestamp === undefined ? [] : stampLines(timestamp)),
@@ -73,6 +74,15 @@ function answerLines({ question, rows }: NonNullable<About['answer']>, isSound: 
     ...(asOf === undefined ? [] : [`as of the first ${asOf} events of the log`]),
   ]
   return [`answer: ${rows} rows to ${[query, ...asked].join(' ')}.${isSound ? ` ${provenOf(question)}` : ''}`]
+}
+
+function successionLine({ by, time, shownBy }: NonNullable<About['succession']>): string {
+  const since = time === undefined ? 'you have no succession that says since when' : `since ${time}`
+  const shown =
+    shownBy.length === 0
+      ? 'nothing shows that it was signed before the succession'
+      : `that it was signed before the succession is shown by ${shownBy.join(', ')}`
+  return `succession: ${by} follows the key that signed this (${since}); ${shown}`
 }
 
 function stampLines({ size, time, signedBy }: NonNullable<About['timestamp']>): readonly string[] {

@@ -2,7 +2,8 @@
  * a single stream the hash of its head, any other the hash of its two halves by the next bit. A head is key, number of events, and the digest
  * over their leaves. */
 import type { Header } from '../../../schemas/header.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint, SignedHead } from './checkpoint.ts'
+import { DATES_UNKNOWN } from './dates.ts'
 import { type Bundle, jsonOf, textOf } from './file-text.ts'
 import { isCount, isDigest, isTime } from './forms.ts'
 import type { SealedEvent } from './gathered.ts'
@@ -11,11 +12,12 @@ import type { BundlePredicate } from './predicate.ts'
 import { place } from './shown-text.ts'
 import { type Fail, Stop } from './verdict.ts'
 
-/** What was signed: by the manifest, by the checkpoint, and by one that was kept. */
+/** What was signed: the manifest, the checkpoint, one that was kept, and one that was time-stamped. */
 export interface Signed {
   readonly manifest: BundlePredicate
   readonly checkpoint: Checkpoint
-  readonly earlier: Checkpoint | undefined
+  readonly kept: Checkpoint | undefined
+  readonly stamped: SignedHead | undefined
 }
 
 /** What takes the events of a bundle, once it is known which they are. */
@@ -26,6 +28,10 @@ export interface CheckedLog {
   placeOf(event: SealedEvent, leaf: Buffer, fail: Fail): number | undefined
   /** Behind the last event. */
   end(bundle: Bundle, fail: Fail): void
+  /** What is to be said of it, without a verdict. */
+  readonly notes: readonly string[]
+  /** The latest time that an event of it has. */
+  latest(): string
 }
 
 /** The last event of a stream so far. */
@@ -78,7 +84,7 @@ export function createStreamTree() {
 const PATH_MAX = 8 * HASH_BYTES
 
 /** Of one run: the checkpoint says how many events it has and what their digest is, and stream.json shows where it says so. */
-export function checkStream(bundle: Bundle, { manifest, checkpoint, earlier }: Signed, fail: Fail): CheckedLog {
+export function checkStream(bundle: Bundle, { manifest, checkpoint, kept }: Signed, fail: Fail): CheckedLog {
   const stream = `run-${manifest.tenant}.${manifest.query.run}`
   const text = textOf(bundle, 'stream.json')
   const { events, digest, path } = jsonOf<StreamProof>(text, 'stream.json')
@@ -97,20 +103,24 @@ export function checkStream(bundle: Bundle, { manifest, checkpoint, earlier }: S
   }, headHash(head))
   if (checkpoint.streams === undefined || !root.equals(checkpoint.streams))
     fail('TAMPERED', 'stream-path', 'the checkpoint does not say that the run has these events, and no more')
-  if (earlier?.size === checkpoint.size && !earlier.root.equals(checkpoint.root))
-    fail('TAMPERED', 'root', `the log is not the one that ${earlier.what} signed`)
-  else if (earlier !== undefined && earlier.size !== checkpoint.size)
-    fail('UNVERIFIABLE', 'kept-checkpoint', NO_LOG_HERE)
-  return { size: checkpoint.size, ...eventsOfStream({ stream, head }) }
+  if (kept !== undefined && kept.size !== checkpoint.size) fail('UNVERIFIABLE', 'kept-checkpoint', NO_LOG_HERE)
+  return { size: checkpoint.size, notes: [DATES_UNKNOWN], ...eventsOfStream({ stream, head }) }
 }
 
 const NO_LOG_HERE =
   'a bundle of one run has no log to hold an earlier checkpoint against: ask for one with the whole log, or hold the two checkpoints against each other with a consistency proof'
 
 /** Takes the events of the run, each continuing the one before, and at last counts and digests them. */
-function eventsOfStream({ stream, head }: { readonly stream: string; readonly head: Head }): Omit<CheckedLog, 'size'> {
+function eventsOfStream({
+  stream,
+  head,
+}: {
+  readonly stream: string
+  readonly head: Head
+}): Omit<CheckedLog, 'size' | 'notes'> {
   const streams = new Map<string, StreamHead>()
   let [count, digest]: [number, Buffer] = [0, NOTHING]
+  let latest = ''
   const placeOf: CheckedLog['placeOf'] = ({ header, headerText }, leaf, fail) => {
     if (JSON.stringify(header) !== headerText)
       fail('TAMPERED', 'header-form', `${place(header)} is not written as a header is`)
@@ -118,6 +128,7 @@ function eventsOfStream({ stream, head }: { readonly stream: string; readonly he
     checkChain(header, hexDigest(leaf), streams, fail)
     count += 1
     digest = grown(digest, leaf)
+    if (isTime(header.time) && header.time > latest) latest = header.time
     return undefined
   }
   const end: CheckedLog['end'] = (_, fail) => {
@@ -126,7 +137,7 @@ function eventsOfStream({ stream, head }: { readonly stream: string; readonly he
     else if (count > head.events || !digest.equals(head.digest))
       fail('TAMPERED', 'other-events', 'the events of the run are not those that the checkpoint covers')
   }
-  return { placeOf, end }
+  return { placeOf, end, latest: () => latest }
 }
 
 export function checkChain(header: Header, digest: string, streams: Map<string, StreamHead>, fail: Fail): void {

@@ -1,9 +1,9 @@
 /** @module The time-stamp of a checkpoint (RFC 3161). */
 
 import { STAMP } from './bundle-files.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import { type Checkpoint, type SignedHead, streamsOf } from './checkpoint.ts'
 import { type Bundle, fileOf, jsonOf, textOf } from './file-text.ts'
-import { base64, continues, HASH_BYTES, sha256, type TreeHead } from './hashes.ts'
+import { base64, continues, HASH_BYTES, sha256 } from './hashes.ts'
 import type { BundleOptions } from './options.ts'
 import { type About, type Found, Stop } from './verdict.ts'
 import type { VerifierKey } from './verifier-keys.ts'
@@ -16,13 +16,15 @@ interface Stamped {
 
 /**
  * The time-stamp (RFC 3161): a token for the text of this log's checkpoint of some earlier size, which the log continues. What the authority
- * says counts as far as you trust it: its signature is for openssl to check, or for whoever takes the bytes by `onTimestamp`.
+ * says counts as far as you trust it: its signature is for openssl to check, or for whoever takes the bytes by `onTimestamp`. Gives what
+ * was time-stamped.
  */
-export function checkStamp(bundle: Bundle, { checkpoint, key, options }: Stamped, found: Found): void {
+export function checkStamp(bundle: Bundle, { checkpoint, key, options }: Stamped, found: Found): SignedHead {
   const text = textOf(bundle, STAMP.text)
   const reply = fileOf(bundle, STAMP.reply)
   const [origin, size, root = '', ...more] = text.slice(0, -1).split('\n')
-  const stamped = { size: Number(size), root: base64(root) }
+  const what = 'the checkpoint that was time-stamped'
+  const stamped = { what, text, size: Number(size), root: base64(root) as Buffer, streams: streamsOf(more) }
   const isCheckpoint =
     /^[1-9]\d{0,15}$/.test(size as string) && stamped.root?.length === HASH_BYTES && !more.includes('')
   if (!isCheckpoint || !text.endsWith('\n') || origin !== key.name)
@@ -32,7 +34,7 @@ export function checkStamp(bundle: Bundle, { checkpoint, key, options }: Stamped
   const isHash = (each: unknown) => typeof each === 'string' && base64(each)?.length === HASH_BYTES
   const isList = Array.isArray(consistency) && consistency.length <= 128 && consistency.every(isHash)
   const isForm = isList && proofText === `${JSON.stringify({ consistency })}\n`
-  if (!isForm || !continues(stamped as TreeHead, checkpoint, consistency.map(base64) as Buffer[]))
+  if (!isForm || !continues(stamped, checkpoint, consistency.map(base64) as Buffer[]))
     throw new Stop('TAMPERED', 'timestamp', 'the log does not continue the checkpoint that was time-stamped')
   const bytes = reply.read(0, reply.size > STAMP_MAX_BYTES ? 0 : reply.size)
   const said = tokenOf(bytes)
@@ -42,6 +44,7 @@ export function checkStamp(bundle: Bundle, { checkpoint, key, options }: Stamped
     throw new Stop('TAMPERED', 'timestamp', `the token in ${STAMP.reply} is for other bytes than ${STAMP.text}`)
   ;(found.about as About).timestamp = { size: stamped.size, time: said.time }
   options.onTimestamp?.({ text: Buffer.from(text), reply: bytes })
+  return stamped
 }
 
 const STAMP_MAX_BYTES = 16 * 1024

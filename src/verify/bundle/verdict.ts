@@ -51,6 +51,8 @@ export interface About {
   /** Times of the first and the last event. */
   period?: readonly [first: string, last: string] | undefined
   answer?: NonNullable<BundlePredicate['answer']>
+  /** The key that follows the one of the bundle, since when, and what shows that the checkpoint is of before. */
+  succession?: { readonly by: string; readonly time?: string; readonly shownBy: string[] }
   /** `signedBy`: only where somebody checked the signature, too. */
   timestamp?: { readonly size: number; readonly time: string; signedBy?: string }
 }

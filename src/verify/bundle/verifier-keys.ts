@@ -17,9 +17,17 @@ export interface VerifierKey {
   readonly key: crypto.KeyObject
 }
 
-/** The key that a bundle is checked with, and those of the log before it. */
+/** That another key signs the log since then; when, where the reader has the succession. */
+export interface Followed {
+  readonly by: VerifierKey
+  readonly time?: string
+}
+
+/** The key that a bundle is checked with, and those of the log before and after it. */
 export interface LogKey extends VerifierKey {
   readonly former: readonly VerifierKey[]
+  /** As the reader knows them, the next one first. */
+  readonly later: readonly Followed[]
 }
 
 /** Of a text, by a pattern: what is not there makes the digest another one. */
@@ -28,6 +36,7 @@ type Parts = readonly [all: string, name: string, id: string, encoded: string]
 interface Succession {
   readonly from: VerifierKey
   readonly to: VerifierKey
+  readonly time: string
 }
 
 /** A verifier key of signed notes: `<name>+<8 hex>+base64(type || 32 bytes)`. Undefined for anything else. */
@@ -68,7 +77,8 @@ export function jwksText(key: string | VerifierKey): string {
  * The key that everything is checked with: the reader's, or the one in the bundle that follows it by the word of each key between; or else
  * the one in the bundle alone, which authenticates nothing. `former` are those that it followed.
  */
-export function keyOf(bundle: Bundle, { key: given }: Pick<BundleOptions, 'key'>, found: Found, fail: Fail): LogKey {
+export function keyOf(bundle: Bundle, options: BundleOptions, found: Found, fail: Fail): LogKey {
+  const { key: given } = options
   const own = textOf(bundle, 'verifier-key.txt')
   const named = typeof given === 'function' ? given(own) : given
   const key = parseKey(named ?? own)
@@ -77,19 +87,45 @@ export function keyOf(bundle: Bundle, { key: given }: Pick<BundleOptions, 'key'>
   if (!found.keyGiven) fail(CONSISTENT, 'not-authenticated', NOT_AUTHENTICATED)
   const claimed = parseKey(own)
   const former = formerKeys(bundle, claimed, fail)
-  if (own === `${key.text}\n`) return { ...key, former }
+  if (own === `${key.text}\n`) return { ...key, former, later: laterKeys(key, options) }
   if (own === `${claimed?.text}\n` && former.some(({ text }) => text === key.text)) {
     found.notes.push(
       `the key that you have, ${key.name}+${key.id}, was rotated: by signed notes it leads to ${(claimed as VerifierKey).name}+${(claimed as VerifierKey).id}, which signed this bundle; keep that one from now on`,
     )
-    return { ...(claimed as VerifierKey), former }
+    return { ...(claimed as VerifierKey), former, later: laterKeys(claimed as VerifierKey, options) }
   }
   fail(
     'TAMPERED',
     'other-key',
     `verifier-key.txt is not the key of ${key.name} that you have: another log's, or altered; or, if the key of the log was rotated, made before: then give the key of that time`,
   )
-  return { ...key, former: [] }
+  return { ...key, former: [], later: [] }
+}
+
+/** Of two successors that a key named, the first counts: nothing that it signed later does, whichever is right. */
+function laterKeys(key: VerifierKey, options: BundleOptions): readonly Followed[] {
+  const later: Followed[] = []
+  for (let next = followerOf(key, options); next !== undefined; next = followerOf(next.by, options)) {
+    const { raw } = next.by
+    if (key.raw.equals(raw) || later.some(({ by }) => by.raw.equals(raw))) break
+    later.push(next)
+  }
+  return later
+}
+
+function followerOf(
+  { name, raw }: VerifierKey,
+  { pinned = [], successions = [] }: BundleOptions,
+): Followed | undefined {
+  const origin = name.slice(0, name.lastIndexOf('/'))
+  const said = successions.flatMap((note) => successionOf(note) ?? [])
+  const own = said.filter(({ from }) => from.name === origin && from.raw.equals(raw))
+  const [first] = own.sort((a, b) => (a.time < b.time ? -1 : 1))
+  if (first !== undefined) return { by: keyNamed(name, first.to.raw), time: first.time }
+  const ofLog = pinned.flatMap((text) => parseKey(text) ?? []).filter((each) => each.name === name)
+  const at = ofLog.findLastIndex((each) => each.raw.equals(raw))
+  const next = at < 0 ? undefined : ofLog[at + 1]
+  return next && { by: next }
 }
 
 /** The keys of the log before the one in the bundle, oldest first: each names the next, and the last one the bundle's own. */
@@ -111,6 +147,21 @@ function formerKeys(bundle: Bundle, own: VerifierKey | undefined, fail: Fail): r
   return []
 }
 
+const SUCCESSION_LINE = '# succession '
+
+/** The line of a pinned succession: a comment for readers of keys alone. */
+export function successionLineOf(note: string): string {
+  return `${SUCCESSION_LINE}${JSON.stringify(note)}`
+}
+
+/** The successions among the lines of a file of keys. */
+export function successionsIn(lines: readonly string[]): readonly string[] {
+  return lines
+    .filter((line) => line.startsWith(SUCCESSION_LINE))
+    .map((line) => jsonOf<unknown>(line.slice(SUCCESSION_LINE.length), 'a succession in the file of keys'))
+    .filter((note) => typeof note === 'string')
+}
+
 /** A succession is a signed note of two keys of the ledger, by both of them; undefined for anything else. */
 function successionOf(note: string): Succession | undefined {
   const [kind, oldText = '', newText = '', time = '', empty, ...lines] = note.split('\n')
@@ -124,7 +175,7 @@ function successionOf(note: string): Succession | undefined {
       bytes?.subarray(0, 4).toString('hex') === id && crypto.verify(null, Buffer.from(text), key, bytes.subarray(4))
     )
   }
-  return isBy(from, lines[0] as string) && isBy(to, lines[1] as string) ? { from, to } : undefined
+  return isBy(from, lines[0] as string) && isBy(to, lines[1] as string) ? { from, to, time } : undefined
 }
 
 const NOT_AUTHENTICATED =

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { checkAnswer } from './answer.ts'
 import { openBundle } from './archive.ts'
 import { NEEDED } from './bundle-files.ts'
-import { checkWitnesses, openCheckpoint, signerOf } from './checkpoint.ts'
+import { checkForks, checkWitnesses, openCheckpoint, signerOf } from './checkpoint.ts'
 import { checkEvents } from './events.ts'
 import { type Bundle, digestOfFile, fileOf, textOf } from './file-text.ts'
 import { hexDigest } from './hashes.ts'
@@ -16,6 +16,7 @@ import { FIRST_VERIFIER } from './own-file.ts'
 import type { BundlePredicate } from './predicate.ts'
 import { ReportFacts } from './report-facts.ts'
 import { checkStream } from './stream-tree.ts'
+import { checkSucceededKey } from './succeeded-key.ts'
 import { checkStamp } from './timestamp.ts'
 import { checkValues, NOT_ASKED_FOR } from './values.ts'
 import { type About, type BundleVerdict, type Fail, type Found, SEVERITY, Stop } from './verdict.ts'
@@ -68,19 +69,25 @@ function checkBundle(bundle: Bundle, options: BundleOptions, found: Found, fail:
   if (manifest.tenant !== checkpoint.tenant || size !== checkpoint.size || root !== hexDigest(checkpoint.root))
     fail('TAMPERED', 'other-checkpoint', 'the manifest is about another checkpoint than the one that is here')
   checkWitnesses(checkpoint, { ...options, logKey: key }, found, fail)
-  if (hasStamp) checkStamp(bundle, { checkpoint, key, options }, found)
-  const earlier =
+  const stamped = hasStamp ? checkStamp(bundle, { checkpoint, key, options }, found) : undefined
+  const kept =
     options.checkpoint === undefined
       ? undefined
       : openCheckpoint(options.checkpoint, signerOf(options.checkpoint, key), 'the checkpoint that was kept')
-  if (earlier !== undefined) found.about.kept = earlier.size
+  if (kept !== undefined) found.about.kept = kept.size
+  checkForks(
+    [checkpoint, kept, stamped].filter((each) => each !== undefined),
+    fail,
+  )
   const check = proof === 'stream' ? checkStream : checkLog
-  const log = check(bundle, { manifest, checkpoint, earlier }, fail)
+  const log = check(bundle, { manifest, checkpoint, kept, stamped }, fail)
   found.leaves = log.size
+  found.notes.push(...log.notes)
   const maker = digestOfFile(fileOf(bundle, 'verify.mjs'))
   const facts = new ReportFacts(maker === FIRST_VERIFIER)
   const proven = checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail)
   found.about.period = facts.first === undefined ? undefined : [facts.first, facts.last as string]
+  checkSucceededKey({ key, manifest, checkpoint, kept, latest: log.latest() }, found, fail)
   checkCounts(manifest.counts, found, fail)
   if (hasValues) checkValues(bundle, found, fail)
   else if (found.named > 0) found.notes.push(`${found.named} events name ${NOT_ASKED_FOR}`)

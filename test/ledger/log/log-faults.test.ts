@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { LogStartError } from '../../../src/ledger/log/log-deps.ts'
+import { formatCheckpoint, parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
+import { noteSigner } from '../../../src/merkle/note-key.ts'
+import { parseNote, signNote } from '../../../src/merkle/signed-note.ts'
 import type { LedgerKeys } from '../../../src/signing/ledger-keys.ts'
 import type { EventStore, ReadRecord, RecordPages } from '../../../src/store/event-store.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
@@ -251,6 +254,29 @@ test('a damaged or foreign file of kept checkpoints is not passed over', async (
     writeFileSync(path, wrong)
     assert.is(await refusedCode(site.folder, site.keys), 'kept-checkpoints-damaged')
   }
+})
+
+test('a kept checkpoint of the size and root of a recorded one that differs in another line is another history: the start is refused, also behind later ones (A370)', async () => {
+  using site = await siteWithOldCopy()
+  const path = site.folder.file('store.db.checkpoints')
+  const text = readFileSync(path, 'utf8')
+  const filed = JSON.parse(text) as { checkpoints: Record<string, string> }
+  const kept = parseCheckpoint(parseNote(filed.checkpoints.acme ?? '')?.text ?? '')
+  if (kept === undefined) throw new Error('nothing was kept')
+  const signer = noteSigner(kept.origin, site.keys.checkpointKey)
+  const other = signNote(formatCheckpoint({ ...kept, extensions: [] }), [signer])
+  const forked = JSON.stringify({ ...filed, checkpoints: { ...filed.checkpoints, acme: other } }, null, 2)
+  writeFileSync(path, forked)
+  assert.is(await refusedCode(site.folder, site.keys), 'history-rewritten')
+  writeFileSync(path, text)
+  await using at = await testLogs({ folder: site.folder.path, keys: site.keys })
+  await at.fill('acme', 'three', 2)
+  await at.logs.publish()
+  await at[Symbol.asyncDispose]()
+  writeFileSync(path, text)
+  assert.is(await refusedCode(site.folder, site.keys), 'started')
+  writeFileSync(path, forked)
+  assert.is(await refusedCode(site.folder, site.keys), 'history-rewritten')
 })
 
 test('a history rewritten with the HMAC key contradicts the checkpoints on record: nothing is signed on top of it (A31)', async () => {
