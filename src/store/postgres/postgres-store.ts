@@ -100,6 +100,7 @@ export class PostgresStore implements EventStore {
   readonly #timings: Timings
   readonly #groups: AppendGroups
   readonly #wakeups = new Wakeups()
+  readonly #closing = new AbortController()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   #status: StoreStatus = { state: 'ready' }
   #tail: TailWatch | undefined
@@ -193,6 +194,7 @@ export class PostgresStore implements EventStore {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#wakeups.closed) return
     this.#wakeups.close()
+    this.#closing.abort()
     await this.#groups.drain()
     await this.#tail?.stop()
     await this.#probing
@@ -241,7 +243,11 @@ export class PostgresStore implements EventStore {
   /** Until the server is back, and is one that holds our last event. */
   async #probe(): Promise<void> {
     while (!this.#wakeups.closed) {
-      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false })
+      const { signal } = this.#closing
+      // Whoever closes the store waits for this, in a process that nothing else may hold.
+      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false, signal }).catch(
+        () => undefined,
+      )
       if (this.#wakeups.closed) return
       try {
         await checkServer(this.#sessions)
