@@ -5,7 +5,7 @@ import type { Log } from '../ledger/ports.ts'
 import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
-import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
+import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, LOSS_SUFFIX, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { DerivedFileOptions, DerivedFileRenewal } from '../store/derived-file.ts'
 import type { EventStore } from '../store/event-store.ts'
@@ -38,10 +38,18 @@ function derivedPath({ store, data }: Settings, name: string): string {
 }
 
 /** Beside the store's file; of a store on a server, which forgets along with its checkpoints, each process in its own data folder. */
-export function checkpointsPath({ store, data }: Settings): string | undefined {
+export function checkpointsPath(settings: Settings): string | undefined {
+  return besideStore(settings, CHECKPOINTS_SUFFIX)
+}
+
+/** In the same place: what a process found that the store had lost. */
+export function lossPath(settings: Settings): string | undefined {
+  return besideStore(settings, LOSS_SUFFIX)
+}
+
+function besideStore({ store, data }: Settings, suffix: string): string | undefined {
   if (store.kind === 'memory') return undefined
-  const beside = store.kind === 'sqlite' ? store.path : join(data, STORE_FILE)
-  return `${beside}${CHECKPOINTS_SUFFIX}`
+  return `${store.kind === 'sqlite' ? store.path : join(data, STORE_FILE)}${suffix}`
 }
 
 export interface FollowingFiles extends AsyncDisposable {

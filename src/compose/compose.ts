@@ -39,6 +39,7 @@ import { SharedFiles } from './compose-sharing.ts'
 import { openCopies, openReader, openStore } from './compose-stores.ts'
 import { judgedLedger } from './judged-ledger.ts'
 import { ownerCheck } from './lease-owner.ts'
+import { heldStore } from './store-held.ts'
 
 /** What keeps a ledger from starting; `message` says what to do. */
 export class StartError extends Error {
@@ -67,7 +68,7 @@ export interface OpenLedger extends AsyncDisposable {
 export type Waiting = Patience & StartWatch
 
 /**
- * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `KeyFileError`, `StoreOpenError`;
+ * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `StoreLossError`, `KeyFileError`, `StoreOpenError`;
  * what was opened until then is closed again. `waiting` waits for a store on a server that does not answer yet,
  * and learns what a long start does.
  */
@@ -83,7 +84,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysMissing(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
-    const store = opened.add(
+    const bare = opened.add(
       await openStore(settings.store, {
         patience: waiting,
         memory,
@@ -93,7 +94,8 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     )
     // A file's own lock goes first: its refusal says more.
     if (settings.store.kind === 'sqlite') opened.add(takeDataFolder(settings.data))
-    const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
+    const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, bare)), log))
+    const store = opened.add(await heldStore(bare, { settings, keys, log }))
     const sharing = await shareFiles(settings, keys, log)
     if (sharing !== undefined) opened.add(sharing)
     const files = opened.add(openFollowingFiles(settings, { keys, log, store, memoryBytes: memory.totalBytes }))

@@ -75,6 +75,7 @@ export type RefusalCode =
   | 'not-attempted'
   | 'store-full'
   | 'store-unavailable'
+  | 'store-went-back'
   | 'stream-damaged'
   | 'log-stopped'
   | 'agent-mismatch'

@@ -6,7 +6,7 @@ import { NotOnRecordError } from '../ledger/identity/ledger-facts.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
-import { StoreUnavailableError, StreamDeletedError } from '../store/event-store.ts'
+import { StoreUnavailableError, StoreWentBackError, StreamDeletedError } from '../store/event-store.ts'
 import { problemResponse } from './answers.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { problem } from './problems.ts'
@@ -14,6 +14,8 @@ import type { Edge } from './route.ts'
 
 const NOT_ON_RECORD =
   'what leaves the ledger is put on record first, and the store takes no record now, as on a full disk: nothing was given out'
+
+const WENT_BACK = 'the store no longer holds an event that it had acknowledged: nothing is read from it'
 
 /** Broken machinery: reported by an id that is in the log, with what happened. */
 export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
@@ -34,6 +36,7 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
     const { message, retryAfterMs } = error
     return problemResponse(problem('view-behind', message, { retryAfterMs }), c.req.path)
   }
+  if (error instanceof StoreWentBackError) return problemResponse(problem('store-went-back', WENT_BACK), c.req.path)
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error
     const detail = error instanceof NotOnRecordError ? NOT_ON_RECORD : 'the store cannot be read now'

@@ -37,6 +37,7 @@ export function createMetrics(measured: Measured): HttpMetrics {
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
+  registerLoss(registry, ledger)
   registerProcess(registry, version)
   registerMemory(registry, memory)
   registerKeptUp(registry, ledger)
@@ -146,6 +147,12 @@ function registerStops(registry: Registry, ledger: Pick<Ledger, 'stats'>): void 
 
 const stopsOf = (ledger: Pick<Ledger, 'stats'>, ofTenants: boolean): number =>
   ledger.stats().stoppedLogs.filter(({ tenant }) => (tenant !== undefined) === ofTenants).length
+
+/** Beside the state: it fails for other reasons, too. */
+function registerLoss(registry: Registry, ledger: Pick<Ledger, 'status'>): void {
+  const help = '1 where the store lacks an event that it had acknowledged to this process: nothing is read or written.'
+  gauge(registry, 'store_went_back', help, () => (ledger.status().loss === undefined ? 0 : 1))
+}
 
 /** Beside the state: a store that forgets one stream is ready for all others. */
 function registerForgetting(registry: Registry, ledger: Pick<Ledger, 'status'>): void {

@@ -107,6 +107,7 @@ export const STATUS = {
   'not-attempted': 424,
   'store-full': 507,
   'store-unavailable': 503,
+  'store-went-back': 503,
   'agent-mismatch': 403,
   'run-mismatch': 403,
   'scope-missing': 403,

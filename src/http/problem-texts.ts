@@ -206,6 +206,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The store is not available',
     'Ask again after `Retry-After`; send a write with an idempotency key, so that nothing is recorded twice.',
   ),
+  'store-went-back': text(
+    'The store went backwards',
+    'The store lacks an event that it had acknowledged: nothing is read or written. Whoever runs the ledger puts the newer store back and starts it again; the log of the server says which event.',
+  ),
   'agent-mismatch': text('The token is bound to another agent', 'Send the agent that the token names.'),
   'run-mismatch': text('The token is bound to one run', 'Ask for that run, or use a token without the bond.'),
   'scope-missing': text('The token lacks a scope', 'Ask for a token with one of the scopes in `required`.'),

@@ -1,4 +1,4 @@
-/** @module One log line when the store stops taking appends, one when it takes them again, one for each stream that a server may forget; and a count of what failed. */
+/** @module One log line when the store stops taking appends, one when it takes them again, one when it went backwards, one for each stream that a server may forget; and a count of what failed. */
 import type { EventStore, StoreStatus } from '../store/event-store.ts'
 import type { Log } from './ports.ts'
 import type { Stats } from './stats.ts'
@@ -17,8 +17,14 @@ export function watchStore(
     for (const text of now) named.add(text)
   }
   name(store.status())
+  let isLost = false
+  const lost = ({ loss }: StoreStatus): void => {
+    if (!isLost) log.error({ ...loss }, WENT_BACK)
+    isLost = true
+  }
   return store.onStatus((status) => {
     name(status)
+    if (status.loss !== undefined) return lost(status)
     if (status.state === state) return
     const before = state
     state = status.state
@@ -30,6 +36,9 @@ export function watchStore(
 
 const FORGETTING =
   'the server may forget events of this stream, or has: everything else is served on; "countersign verify" says what can be done'
+
+const WENT_BACK =
+  'the store went backwards: it no longer holds this event, which it had acknowledged, as when a standby that lagged was promoted or an older copy was put in its place. Nothing is read or written: put the newer store back, run "countersign verify" with the last checkpoint you hold, and start again; only if it is lost for good, move the note away, keep it, and tell those who audit this ledger'
 
 const MESSAGES: Readonly<Record<Exclude<StoreStatus['state'], 'ready'>, string>> = {
   full: 'the disk of the store is full: appends are refused until there is room, reads go on',

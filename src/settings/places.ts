@@ -33,6 +33,9 @@ export const WEBHOOK_FILE = 'webhook.json'
 /** Put behind the name of the store's file. */
 export const CHECKPOINTS_SUFFIX = '.checkpoints'
 
+/** The same, of what the store was found to have lost. */
+export const LOSS_SUFFIX = '.lost'
+
 const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
 
 const POSTGRES_URL = /^postgres(ql)?:\/\//

@@ -80,6 +80,15 @@ export interface ForgettingStream {
   readonly loss: 'limited' | 'deleted' | 'gone'
 }
 
+/** An event that this process was told of as durable, and that the store no longer holds: the store went backwards. */
+export interface StoreLoss {
+  readonly stream: string
+  readonly revision: number
+  readonly position: Position
+  /** File that keeps the next start from believing the store; absent where nothing outlives the process. */
+  readonly note?: string
+}
+
 export interface StoreStatus {
   /** `full`: reads go on, appends are refused until there is room. */
   readonly state: 'ready' | 'full' | 'unavailable' | 'failed'
@@ -87,6 +96,16 @@ export interface StoreStatus {
   readonly fault?: StoreFault
   /** Absent where there is none. Everything else is served on. */
   readonly forgetting?: readonly ForgettingStream[]
+  /** Where it went backwards: `failed`, and nothing is read or written any more. */
+  readonly loss?: StoreLoss
+}
+
+/** What a store is held to by who knows what it acknowledged. */
+export interface HeldTo {
+  /** The newest record that is known to be durable. A server without it is none to write to. */
+  readonly last: () => { readonly position: Position; readonly id: string } | undefined
+  /** To be called where another server, or an older state of it, may answer from now on: false where it lacks that record, or does not say. */
+  readonly check: () => Promise<boolean>
 }
 
 /** Whether the store's medium is open: reads go on, whether or not it takes appends. */
@@ -133,6 +152,8 @@ export interface EventStore extends AsyncDisposable {
    * Absent where nobody beside this process could take events away.
    */
   lostBeginnings?(streams: readonly string[]): Promise<readonly string[]>
+  /** Absent where the file cannot be exchanged without the writer's notice. Called once, before the first append. */
+  holdTo?(known: HeldTo): void
   /**
    * Catch-up, then live, until `signal` aborts: pages in store order, and one `'caught-up'` each time the reader has seen
    * everything there was. A slow reader is never buffered for: it reads on from the store at its own pace.
@@ -161,13 +182,21 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** Thrown by reads of a stream that the server deleted: the record of one run, or of one tenant's log, is gone. No waiting mends it. */
+/** Thrown by reads once the store was found to lack what it had acknowledged. No waiting mends it; `message` says what to do. */
+export class StoreWentBackError extends StoreUnavailableError {
+  override readonly name = 'StoreWentBackError'
+}
+
+/** Thrown by reads of a stream that the server deleted, or cut: the record of one run, or of one tenant's log, is gone. No waiting mends it. */
 export class StreamDeletedError extends Error {
   readonly code = 'stream-deleted'
   readonly stream: string
 
-  constructor(stream: string) {
-    super(`${stream} was deleted on the server: run "countersign verify", which says what can be done`)
+  constructor(
+    stream: string,
+    message = `${stream} was deleted on the server: run "countersign verify", which says what can be done`,
+  ) {
+    super(message)
     this.name = 'StreamDeletedError'
     this.stream = stream
   }

@@ -33,6 +33,7 @@ function noting(readAll?: () => Readable) {
   const carried = async (fn: (client: never) => unknown): Promise<unknown> => fn(client as never)
   const connection = {
     usable: async () => true,
+    status: { state: 'ready' },
     onStatus: () => () => undefined,
     whenReady: async () => true,
     call: carried,

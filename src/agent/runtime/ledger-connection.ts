@@ -50,6 +50,7 @@ const REFUSED_STATUS = 409
 const OUT_OF_ORDER: ReadonlySet<string> = new Set([
   'store-unavailable',
   'store-full',
+  'store-went-back',
   'contended',
   'overloaded',
   'stream-damaged',

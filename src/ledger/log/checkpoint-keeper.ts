@@ -1,4 +1,5 @@
-/** @module Keeps signed checkpoints in the file beside the store, again and again where writing it fails. */
+/** @module Keeps checkpoints that were signed here, or by others and seen here, in the file beside the store, again and again where writing it fails. */
+import type { Position } from '../../store/event-store.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -11,20 +12,25 @@ interface KeeperDeps {
 }
 
 /**
- * To be called at every turn with what was signed in it. The first call adds what an earlier process signed and could not keep. What could
+ * To be called at every turn with what was signed in it, and before anything is served that others signed. The first call adds what an earlier
+ * process signed and could not keep; where others write to the store, each call that finds the log further on adds what they signed. What could
  * not be written is written at a later turn; the log has one line when that begins and one when it is over.
  */
 export function checkpointKeeper(
   checkpointFile: CheckpointFile,
   keeper: KeeperDeps,
 ): (signed: ReadonlyMap<string, string>) => void {
-  const { log } = keeper.deps
+  const { log, logStore, store } = keeper.deps
   let failing = false
   let first = true
+  let seen: Position | undefined
   return (signed) => {
+    const end = logStore.progress()?.position
+    const others = first || (store.exclusive !== true && end !== seen)
     try {
-      checkpointFile.save(keeper.origin, first ? new Map([...notFiled(checkpointFile, keeper), ...signed]) : signed)
+      checkpointFile.save(keeper.origin, others ? new Map([...notFiled(checkpointFile, keeper), ...signed]) : signed)
       first = false
+      seen = end
       if (failing) log.info({ file: checkpointFile.path }, 'the last checkpoints are kept in their file again')
       failing = false
     } catch (error) {
@@ -42,7 +48,8 @@ function notFiled(filed: CheckpointFile, { deps: { logStore }, projection }: Kee
   const found = new Map<string, string>()
   for (const tenant of logStore.signedTenants()) {
     const note = logStore.log(tenant)?.note
-    if (note !== undefined && sizeOf(tenant, note) > sizeOf(tenant, filed.note(tenant))) found.set(tenant, note)
+    const isOther = note !== undefined && note !== filed.note(tenant)
+    if (isOther && sizeOf(tenant, note) > sizeOf(tenant, filed.note(tenant))) found.set(tenant, note)
   }
   return found
 }

@@ -15,6 +15,8 @@ export interface LogParts {
   readonly origin: string
 }
 
+const NOTHING_SIGNED: ReadonlyMap<string, string> = new Map()
+
 export function logUpkeep(deps: LogDeps, { projection, heads, kept, origin }: LogParts): LogUpkeep {
   const signer = new CheckpointSigner(deps, projection, heads)
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
@@ -22,7 +24,11 @@ export function logUpkeep(deps: LogDeps, { projection, heads, kept, origin }: Lo
     get building() {
       return projection.building
     },
-    catchUp: (signal) => projection.catchUp(signal),
+    catchUp: async (signal) => {
+      await projection.catchUp(signal)
+      // Of others: what is served from here on must be found again after a restart on a store that went backwards.
+      if (deps.store.exclusive !== true) keep?.(NOTHING_SIGNED)
+    },
     sign: async (signal) => {
       const signed = await signer.signDue(signal)
       keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))

@@ -20,7 +20,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import { checkInStream, DamagedStreamError } from '../read/verified-events.ts'
-import { storeFull, storeUnavailable } from '../write/write-refusals.ts'
+import { notTaken, storeFull, storeUnavailable } from '../write/write-refusals.ts'
 import { partsFault, salted, valueParts } from './value-parts.ts'
 
 /** Values that are written at once: each is in memory as text, cut up, and sealed. */
@@ -91,7 +91,7 @@ export class ValueStore {
     for (let tries = 0; at.revision < bodies.length; ) {
       const { append, next } = this.#sealed(bodies, { tenant, by, at })
       const result = await this.#deps.store.append(append)
-      const refusal = refusalOf(result)
+      const refusal = refusalOf(this.#deps.store, result)
       if (refusal !== undefined) return refusal
       if (result.kind === 'appended' || (result.kind === 'unknown' && (await wasWritten(this.#deps.store, append)))) {
         at = next
@@ -181,7 +181,7 @@ export class ValueStore {
   }
 }
 
-function refusalOf(result: AppendResult): Refusal | undefined {
+function refusalOf(store: Pick<EventStore, 'status'>, result: AppendResult): Refusal | undefined {
   if (result.kind === 'full') return storeFull(result.detail)
-  return result.kind === 'unavailable' ? storeUnavailable(result.detail, result.retryAfterMs) : undefined
+  return result.kind === 'unavailable' ? notTaken(store, result.detail, result.retryAfterMs) : undefined
 }

@@ -27,7 +27,7 @@ import { outcomeWithRead } from './outcome-with-read.ts'
 import { blindKeyOf } from './redaction.ts'
 import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
 import type { RunAggregates } from './run-aggregates.ts'
-import { appendTooLarge, notKnownWritten, refused, storeFull, storeUnavailable } from './write-refusals.ts'
+import { appendTooLarge, notKnownWritten, notTaken, refused, storeFull } from './write-refusals.ts'
 
 /** A try: its outcome, or `again` where it was made on a state that the store has moved past. */
 export interface Attempt {
@@ -146,10 +146,10 @@ export class Appender {
       case 'full':
         return refused(storeFull(result.detail))
       case 'unavailable':
-        return refused(storeUnavailable(result.detail, result.retryAfterMs))
+        return refused(notTaken(this.#deps.store, result.detail, result.retryAfterMs))
       case 'unknown': {
         const written = await this.#wasWritten(sent.append)
-        if (written === undefined) return refused(notKnownWritten(result.detail))
+        if (written === undefined) return refused(notKnownWritten(this.#deps.store, result.detail))
         return !written
           ? 'again'
           : outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })

@@ -65,9 +65,15 @@ export function storeUnavailable(detail: string, retryAfterMs: number): Refusal 
   return refusal('store-unavailable', `the store takes no writes now: ${detail}`, { retryAfterMs })
 }
 
-export function notKnownWritten(detail: string): Refusal {
+/** Of a store that does not take a write: one that went backwards takes no other either, and no waiting mends it. */
+export function notTaken(store: Pick<EventStore, 'status'>, detail: string, retryAfterMs: number): Refusal {
+  const { loss, detail: why = detail } = store.status()
+  return loss === undefined ? storeUnavailable(detail, retryAfterMs) : refusal('store-went-back', why)
+}
+
+export function notKnownWritten(store: Pick<EventStore, 'status'>, detail: string): Refusal {
   const what = 'whether it was written is not known yet: repeat it under the same Idempotency-Key'
-  return storeUnavailable(`${detail}; ${what}`, UNAVAILABLE_RETRY_MS)
+  return notTaken(store, `${detail}; ${what}`, UNAVAILABLE_RETRY_MS)
 }
 
 export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal {
@@ -78,7 +84,7 @@ export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal 
 export function loadRefusal(error: unknown, store: EventStore): Refusal {
   if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
   if (error instanceof StreamDeletedError) return refusal('stream-damaged', error.message)
-  if (error instanceof StoreUnavailableError) return storeUnavailable(error.message, error.retryAfterMs)
+  if (error instanceof StoreUnavailableError) return notTaken(store, error.message, error.retryAfterMs)
   if (error instanceof OverloadedError) return overloaded(error)
   const status = store.status()
   if (status.state === 'ready' || status.state === 'full') throw error

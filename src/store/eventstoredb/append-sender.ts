@@ -29,6 +29,8 @@ export interface SenderOptions {
   readonly canonical: Canonical
   /** Of a stream that turned out to be deleted: by the server's own refusal (`gone`), or since it counts on where it ended. */
   readonly onDeleted: (stream: string, loss: 'deleted' | 'gone') => void
+  /** Whether the node that answers after an outage holds what was acknowledged before it. */
+  readonly isHeld?: () => Promise<boolean>
 }
 
 /** What a look at the stream says; `absent` may still change while an attempt is under way. */
@@ -41,7 +43,8 @@ type Attempt = { readonly answer: AppendResult } | { readonly open: unknown }
 export async function sendAppend(options: SenderOptions, append: Append): Promise<AppendResult> {
   const { connection } = options
   const events = toEvents(append)
-  if (!(await connection.usable())) return notSent(connection)
+  const wasAway = connection.status.state !== 'ready'
+  if (!(await connection.usable()) || (wasAway && !(await isHeld(options)))) return notSent(connection)
   const first = await attempt(options, append, events)
   if ('answer' in first) return first.answer
 
@@ -49,7 +52,7 @@ export async function sendAppend(options: SenderOptions, append: Append): Promis
   let lost = first.open
   for (let tries = 0; performance.now() < deadlineMs && !connection.closing.aborted; tries += 1) {
     await sleep(Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MAX_MS) * Math.random())
-    if (!(await connection.whenReady(deadlineMs - performance.now()))) break
+    if (!(await connection.whenReady(deadlineMs - performance.now())) || !(await isHeld(options))) break
     try {
       const found = await look(options, append)
       if (found !== 'absent') return found
@@ -62,6 +65,10 @@ export async function sendAppend(options: SenderOptions, append: Append): Promis
     }
   }
   return { kind: 'unknown', detail: reasonOf(lost) }
+}
+
+async function isHeld(options: SenderOptions): Promise<boolean> {
+  return (await options.isHeld?.()) ?? true
 }
 
 function notSent(connection: Connection): AppendResult {

@@ -10,6 +10,7 @@ import {
   type Append,
   type AppendResult,
   type EventStore,
+  type HeldTo,
   type Position,
   type ReadAllOptions,
   type ReadRecord,
@@ -140,6 +141,7 @@ export class EventStoreDbStore implements EventStore {
   readonly #wakeups = new Wakeups()
   readonly #retention: RetentionCheck | undefined
   readonly #wakeWatch: WakeWatch
+  #held: HeldTo | undefined
   #watching: Promise<void> | undefined
 
   constructor(connection: Connection, { url, canonical, limits = LIMITS, retention }: StoreParts) {
@@ -151,10 +153,13 @@ export class EventStoreDbStore implements EventStore {
     // After a change of leaders the log may go on from elsewhere.
     connection.onStatus(() => this.#recent.forget())
     const onDeleted = (stream: string, loss: 'deleted' | 'gone'): void => retention?.met(stream, loss)
-    this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical, onDeleted }, append), limits)
+    this.#lanes = new AppendLanes(
+      (append) => sendAppend({ connection, canonical, onDeleted, isHeld: () => this.#isHeld() }, append),
+      limits,
+    )
     retention?.tell()
     this.#wakeWatch = new WakeWatch(connection, this.#wakeups)
-    if (retention !== undefined) this.#watching = watchRetention(connection, retention)
+    if (retention !== undefined) this.#watching = watchRetention(connection, retention, () => void this.#isHeld())
   }
 
   get waitingBytes(): number {
@@ -206,6 +211,15 @@ export class EventStoreDbStore implements EventStore {
       if (found !== undefined) return found.revision
     }
     return undefined
+  }
+
+  /** The server takes no condition on another stream's event: it is looked at when the connection was cut, before anything else is written. */
+  holdTo(known: HeldTo): void {
+    this.#held = known
+  }
+
+  async #isHeld(): Promise<boolean> {
+    return (await this.#held?.check()) ?? true
   }
 
   /** One that is known to be deleted is not asked for: to the server its name is free. */

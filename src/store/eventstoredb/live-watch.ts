@@ -17,8 +17,15 @@ const HOUR_MS = 3_600_000
 /** Events that the server looks at, of which none concerns a stream, before it says how far it is. */
 const QUIET_WINDOW = 10_000
 
-/** Hears when somebody lets the server forget streams, until the store closes. Never rejects. */
-export async function watchRetention(connection: Connection, retention: RetentionCheck): Promise<void> {
+/**
+ * Hears when somebody lets the server forget streams, until the store closes. `onCut`: the server may be an older one when it is heard again.
+ * Never rejects.
+ */
+export async function watchRetention(
+  connection: Connection,
+  retention: RetentionCheck,
+  onCut: () => void = () => undefined,
+): Promise<void> {
   const onEvent = (event: AllStreamResolvedEvent['event']): void => {
     if (event === undefined) return
     retention.take(event)
@@ -28,7 +35,7 @@ export async function watchRetention(connection: Connection, retention: Retentio
     await retention.look()
     retention.tell()
   }
-  const hear = { searchWindow: QUIET_WINDOW, onEvent, onStanding, onCheckpoint: () => undefined }
+  const hear = { searchWindow: QUIET_WINDOW, onEvent, onStanding, onCut, onCheckpoint: () => undefined }
   await watch(connection, connection.closing, hear)
 }
 
@@ -92,6 +99,8 @@ interface Hear {
   readonly onCheckpoint: () => void
   /** Called when a subscription stands. Where it rejects, another one is begun. */
   readonly onStanding: () => Promise<void>
+  /** Called when it has ended, for whatever reason but the signal. */
+  readonly onCut?: () => void
 }
 
 /** Until the signal, which aborts when the store closes at the latest. Never rejects. */
@@ -126,6 +135,7 @@ function watchOnce(connection: Connection, signal: AbortSignal, hear: Hear): Pro
       stopReplaced()
       stopStatus()
       cancel(stream)
+      if (!signal.aborted) hear.onCut?.()
       resolve()
     }
     const stopReplaced = shared.onReplaced(end)

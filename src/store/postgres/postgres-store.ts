@@ -9,6 +9,7 @@ import {
   type Append,
   type AppendResult,
   type EventStore,
+  type HeldTo,
   type Position,
   type ReadAllOptions,
   type ReadRecord,
@@ -19,13 +20,14 @@ import {
   StoreUnavailableError,
 } from '../event-store.ts'
 import { followThroughOutages } from '../follow.ts'
+import { isSameEvent } from '../known-events.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { isAway, reasonOf, refusalWithAdvice, unavailable } from './errors.ts'
 import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
 import { checkSchema } from './schema-check.ts'
-import { checkServer, closeSessions, openSessions, type Sessions } from './sessions.ts'
+import { checkServer, closeSessions, type LastKnown, openSessions, type Sessions } from './sessions.ts'
 import { type TailWatch, watchTail } from './tail-watch.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 import { writeGroup } from './write-group.ts'
@@ -98,11 +100,14 @@ export class PostgresStore implements EventStore {
   readonly #timings: Timings
   readonly #groups: AppendGroups
   readonly #wakeups = new Wakeups()
+  readonly #closing = new AbortController()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   #status: StoreStatus = { state: 'ready' }
   #tail: TailWatch | undefined
   /** The last record this process has seen acknowledged: what a server that lost its end no longer has. */
-  #last: { readonly position: Position; readonly header: string } | undefined
+  #last: LastKnown | undefined
+  /** The same by who knows more: what others wrote counts as well. */
+  #held: HeldTo | undefined
   #probing: Promise<void> | undefined
   #looking: Promise<void> | undefined
 
@@ -110,6 +115,7 @@ export class PostgresStore implements EventStore {
     this.url = sessions.target.shown
     this.#sessions = sessions
     sessions.onUnanswered(() => this.#look())
+    sessions.holdTo({ last: () => this.#lastKnown(), onLack: (known) => this.#hasLost(known) })
     this.#timings = timings
     const deps = { sessions, timings, onAway: (reason: string) => this.#away(reason) }
     this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
@@ -153,6 +159,10 @@ export class PostgresStore implements EventStore {
     return await findEnd(this.#sessions, this.#timings.writersMs)
   }
 
+  holdTo(known: HeldTo): void {
+    this.#held = known
+  }
+
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {
     return await findRequest(this.#sessions, stream, requestId)
   }
@@ -184,6 +194,7 @@ export class PostgresStore implements EventStore {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#wakeups.closed) return
     this.#wakeups.close()
+    this.#closing.abort()
     await this.#groups.drain()
     await this.#tail?.stop()
     await this.#probing
@@ -197,11 +208,15 @@ export class PostgresStore implements EventStore {
   }
 
   #remember({ records }: Append, position: Position): void {
-    const header = records.at(-1)?.header
-    if (header === undefined) return
+    const id = records.at(-1)?.id
+    if (id === undefined) return
     if (this.#last === undefined || parsePosition(position) > parsePosition(this.#last.position)) {
-      this.#last = { position, header }
+      this.#last = { position, id }
     }
+  }
+
+  #lastKnown(): LastKnown | undefined {
+    return this.#held?.last() ?? this.#last
   }
 
   /** A read found nobody there: one cut connection says little, so the server is looked at before the store is called away. */
@@ -225,15 +240,22 @@ export class PostgresStore implements EventStore {
     })
   }
 
-  /** Until the server is back, and is the one that acknowledged our last event. */
+  /** Until the server is back, and is one that holds our last event. */
   async #probe(): Promise<void> {
     while (!this.#wakeups.closed) {
-      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false })
+      const { signal } = this.#closing
+      // Whoever closes the store waits for this, in a process that nothing else may hold.
+      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false, signal }).catch(
+        () => undefined,
+      )
       if (this.#wakeups.closed) return
       try {
         await checkServer(this.#sessions)
-        const lost = await this.#lostEnd()
-        this.#setStatus(lost === undefined ? { state: 'ready' } : { state: 'failed', detail: lost })
+        // Of this moment: an append that is being settled may be acknowledged while this one is looked for.
+        const last = this.#lastKnown()
+        const found = last === undefined ? undefined : await recordAt(this.#sessions, last.position)
+        if (last !== undefined && !isSameEvent(found, last)) this.#hasLost(last)
+        else if (this.#status.state !== 'failed') this.#setStatus({ state: 'ready' })
         this.#wakeups.notify()
         return
       } catch {
@@ -242,17 +264,12 @@ export class PostgresStore implements EventStore {
     }
   }
 
-  /** What to say where the server no longer has what it acknowledged, as a standby may after an asynchronous failover. */
-  async #lostEnd(): Promise<string | undefined> {
-    // Of this moment: an append that is being settled may be acknowledged while this one is looked for.
-    const last = this.#last
-    if (last === undefined) return undefined
-    const found = await recordAt(this.#sessions, last.position)
-    if (found?.header === last.header) return undefined
-    return (
-      `the server no longer holds the event at position ${last.position} that it acknowledged: a standby that lagged was ` +
+  /** As a standby may have, after an asynchronous failover. */
+  #hasLost({ position }: LastKnown): void {
+    const detail =
+      `the server no longer holds the event at position ${position} that it acknowledged: a standby that lagged was ` +
       'promoted, or an older copy restored. Nothing is appended; compare "countersign verify" with your last checkpoint, then start again'
-    )
+    this.#setStatus({ state: 'failed', detail })
   }
 
   #setStatus(status: StoreStatus): void {

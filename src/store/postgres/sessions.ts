@@ -1,6 +1,6 @@
 /** @module Connections to the server: a few that write, a few that read, and what every session must be able to promise. */
 import pg from 'pg'
-import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
+import { type Position, StoreOpenError, StoreUnavailableError } from '../event-store.ts'
 import { GROUP_LIMITS } from './append-groups.ts'
 import type { ConnectionTarget } from './connection-url.ts'
 import { isAway, isPassing, passingReason, tlsRefusal } from './errors.ts'
@@ -27,11 +27,40 @@ export interface Sessions {
   /** Whom a read tells that nobody answered it; one listener. */
   onUnanswered(listener: () => void): void
   unanswered(): void
+  /** What the server has to hold, once it is known: a new connection to one that lacks it is told of. One holder. */
+  holdTo(held: Held): void
+  /** Undefined before anything was acknowledged. */
+  lastKnown(): LastKnown | undefined
+  /** Whom is told that the server lacks what it has to hold. */
+  lacks(known: LastKnown): void
+}
+
+export interface LastKnown {
+  readonly position: Position
+  /** Of the event there: its header holds it. */
+  readonly id: string
+}
+
+interface Held {
+  readonly last: () => LastKnown | undefined
+  readonly onLack: (known: LastKnown) => void
 }
 
 export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timings): Sessions {
+  let held: Held = { last: () => undefined, onLack: ignored }
+  const verify: pg.PoolConfig['verify'] = (client, done) => {
+    const known = held.last()
+    if (known === undefined) return done()
+    checkHolds(client, target, known).then(
+      (holds) => {
+        if (!holds) held.onLack(known)
+        done()
+      },
+      (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
+    )
+  }
   const pool = (max: number, query_timeout: number): pg.Pool => {
-    const made = new pg.Pool({ ...target.config, types, max, query_timeout, idleTimeoutMillis: 60_000 })
+    const made = new pg.Pool({ ...target.config, types, max, query_timeout, idleTimeoutMillis: 60_000, verify })
     // An idle connection that the server ends is replaced by the next query; without a listener it would end the process.
     made.on('error', ignored)
     // The same for one that is in use: its query has the error already.
@@ -47,8 +76,36 @@ export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timin
       tell = listener
     },
     unanswered: () => tell(),
+    holdTo: (holder) => {
+      held = holder
+    },
+    lastKnown: () => held.last(),
+    lacks: (known) => held.onLack(known),
   }
 }
+
+/** Whether a server holds a known event. A standby that has not come to it yet is no server to read from: throws as a read-only one does. */
+async function checkHolds(
+  client: Pick<pg.PoolClient, 'query'>,
+  { schema }: ConnectionTarget,
+  { position, id }: LastKnown,
+): Promise<boolean> {
+  const { rows } = await client.query<Row>(
+    `SELECT pg_is_in_recovery() AS standby, EXISTS (${knownRow(schema, '$1', '$2')}) AS holds`,
+    [position, id],
+  )
+  const [row = {}] = rows
+  if (row.holds === true || row.standby !== true) return row.holds === true
+  throw Object.assign(new Error('the server is a standby that lags'), { code: READ_ONLY })
+}
+
+/** The row of a known event, by its place and its id. */
+export function knownRow(schema: string, position: string, id: string): string {
+  return `SELECT position FROM ${schema}.events WHERE position = ${position}::bigint AND strpos(header, ${id}::text) > 0`
+}
+
+/** By SQLSTATE: waiting may mend it. */
+const READ_ONLY = '25006'
 
 const ignored = (): void => undefined
 

@@ -8,7 +8,7 @@ import type { Append, AppendResult } from '../event-store.ts'
 import { bigintArray, bytesArray, integerArray, textArray } from './binary-array.ts'
 import { unavailable, type WriteFailure, writeFailure } from './errors.ts'
 import { GROUP_SIZE } from './schema.ts'
-import type { Row, Sessions } from './sessions.ts'
+import { knownRow, type Row, type Sessions } from './sessions.ts'
 import type { Timings } from './timings.ts'
 
 /** Tries of one append alone while other writers are in its way; each of them has made progress meanwhile. */
@@ -97,11 +97,16 @@ async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[])
   let client: pg.PoolClient | undefined
   try {
     client = await writer.connect()
+    const known = sessions.lastKnown()
     const { rows } = await client.query<Row>(
-      `SELECT outcome, place, revision, request FROM ${target.schema}.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      parameters(appends),
+      known === undefined ? appendCall(target.schema) : appendBehind(target.schema),
+      known === undefined ? parameters(appends) : [...parameters(appends), known.position, known.id],
     )
     client.release()
+    if (rows.length === 0 && known !== undefined) {
+      sessions.lacks(known)
+      return { kind: 'refused', result: unavailable('the server no longer holds what it acknowledged') }
+    }
     return { kind: 'results', results: resultsOf(appends, rows) }
   } catch (error) {
     const failure = writeFailure(error, client !== undefined)
@@ -111,6 +116,21 @@ async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[])
       onAway(failure.kind === 'lost' ? failure.detail : String(error))
     return failure
   }
+}
+
+const COLUMNS = 'outcome, place, revision, request'
+
+function appendCall(schema: string): string {
+  return `SELECT ${COLUMNS} FROM ${schema}.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+}
+
+/**
+ * The same on a server that holds what it acknowledged last, and nothing at all, without a row, on any other: the function is called for the
+ * row of that event, on which its first argument depends.
+ */
+function appendBehind(schema: string): string {
+  return `SELECT ${COLUMNS} FROM (${knownRow(schema, '$10', '$11')}) known CROSS JOIN LATERAL
+    ${schema}.append_group(CASE WHEN known.position = $10::bigint THEN $1::text[] END, $2, $3, $4, $5, $6, $7, $8, $9)`
 }
 
 function parameters(appends: readonly Append[]): unknown[] {

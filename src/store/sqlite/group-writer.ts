@@ -31,6 +31,8 @@ export class GroupWriter {
   readonly #db: Database
   readonly #heads: StreamHeads
   readonly #statements
+  /** Where this connection's last commit ended: nobody else writes, so the file ends there or beyond. */
+  #end = 0
 
   constructor(db: Database) {
     this.#db = db
@@ -46,10 +48,10 @@ export class GroupWriter {
       return this.#notWritten(error)
     }
 
-    let before: number
+    let applied: { readonly before: number; readonly end: number }
     const refusals = new Map<number, Refusal>()
     try {
-      before = this.#apply(group, refusals)
+      applied = this.#apply(group, refusals)
     } catch (error) {
       return this.#notWritten(error)
     }
@@ -57,14 +59,17 @@ export class GroupWriter {
     try {
       this.#statements.commit.run()
     } catch (error) {
-      return this.#commitFailed(error, before)
+      return this.#commitFailed(error, applied.before)
     }
-    return { kind: 'committed', before, refusals }
+    this.#end = applied.end
+    return { kind: 'committed', before: applied.before, refusals }
   }
 
-  #apply(group: AppendGroup, refusals: Map<number, Refusal>): number {
+  #apply(group: AppendGroup, refusals: Map<number, Refusal>): { readonly before: number; readonly end: number } {
     this.#heads.refresh()
     const before = this.#lastPosition()
+    if (before < this.#end)
+      throw new Error(`the file ends at position ${before} and held ${this.#end}: an older copy was put in its place`)
     let position = before
     let first = 0
     for (let index = 0; index < group.counts.length; index += 1) {
@@ -74,7 +79,7 @@ export class GroupWriter {
       else refusals.set(index, refusal)
       first = slice.end
     }
-    return before
+    return { before, end: position }
   }
 
   #judge(group: AppendGroup, { index, first, end }: Slice): Refusal | undefined {

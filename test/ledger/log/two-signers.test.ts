@@ -6,6 +6,7 @@ import { ledgerStream } from '../../../schemas/names.ts'
 import { realEffects } from '../../../src/ledger/effects.ts'
 import { LedgerFacts } from '../../../src/ledger/identity/ledger-facts.ts'
 import { Sealer } from '../../../src/ledger/identity/sealer.ts'
+import { CheckpointFile } from '../../../src/ledger/log/checkpoint-file.ts'
 import { CheckpointStamps } from '../../../src/ledger/log/checkpoint-stamps.ts'
 import type { LogFact } from '../../../src/ledger/log/log-deps.ts'
 import { TenantTree } from '../../../src/ledger/log/tenant-tree.ts'
@@ -19,6 +20,7 @@ import { logKeyChain } from '../../../src/signing/ledger-keys.ts'
 import type { EventStore, ReadRecord } from '../../../src/store/event-store.ts'
 import { verifyRecords } from '../../../src/verify/verify-records.ts'
 import { collect } from '../../support/records.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
 import { type TestLogs, testLogs } from '../../support/test-logs.ts'
 import { ORIGIN, testStoreKeys } from '../../support/test-store.ts'
 import { eventually } from '../../support/within.ts'
@@ -173,6 +175,25 @@ test('a time-stamp that came meanwhile on record is not recorded again, however 
   isOnRecord = true
   assert.is(await stamps.record(), false)
   assert.equal(appended, [])
+})
+
+test('the file of a process holds every checkpoint that it served, those of other processes too (A362)', async () => {
+  using folder = tempFolder()
+  await using first = await testLogs()
+  const { store, keys, tenant } = first
+  await using second = await testLogs({ store, keys, folder: folder.path })
+  const kept = (): string | undefined =>
+    new CheckpointFile(folder.file('store.db.checkpoints')).load()?.checkpoints.get(tenant)
+  await second.logs.publish()
+  for (const run of ['one', 'two', 'three']) {
+    await first.fill(tenant, run, 2)
+    await first.logs.publish()
+    // As a question does that needs the newest tree: nothing is signed here.
+    await second.logs.publish()
+    const served = second.logs.checkpoint(tenant)
+    assert.equal(served, first.logs.checkpoint(tenant))
+    assert.is(kept(), served.ok ? served.value : undefined, run)
+  }
 })
 
 test.run()

@@ -111,6 +111,17 @@ export class EventLog {
     this.#ids.set(event.id, logged)
   }
 
+  /** As an older copy that is put in its place: its last events are gone, and their places free. */
+  rollBack(events: number): void {
+    const gone = this.all.splice(-events)
+    for (const { stream, id } of gone) {
+      this.#streams.get(stream)?.events.pop()
+      this.#ids.delete(id)
+    }
+    for (const [name, { events: left }] of this.#streams) if (left.length === 0) this.#streams.delete(name)
+    this.#nextPosition = gone[0]?.position ?? this.#nextPosition
+  }
+
   /** The events that reads show; a string says why there is nothing to read. */
   visible(name: string): readonly LoggedEvent[] | 'missing' | 'deleted' {
     const stream = this.#streams.get(name)
