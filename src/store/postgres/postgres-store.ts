@@ -22,13 +22,14 @@ import { followThroughOutages } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
-import { isAway, reasonOf, refusalWithAdvice, unavailable } from './errors.ts'
+import { isAway, reasonOf, refusalWithAdvice } from './errors.ts'
 import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
+import { lostSequence, probeWrite } from './refusals.ts'
 import { checkSchema } from './schema-check.ts'
 import { checkServer, closeSessions, openSessions, type Sessions } from './sessions.ts'
 import { type TailWatch, watchTail } from './tail-watch.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
-import { writeGroup } from './write-group.ts'
+import { refusedBy, writeGroup } from './write-group.ts'
 
 const MAX_APPEND_BYTES = 4 * 1024 * 1024
 
@@ -49,7 +50,7 @@ export interface PostgresOptions {
 /**
  * Waits for the server, and looks whether it keeps what it acknowledges and holds our schema. Throws `StoreOpenError`: `store-unsupported` for
  * a URL or a server that cannot be used, `store-unreadable` for refused credentials, `store-newer`, `store-corrupt` for an altered
- * schema, `store-away` where nobody answers in time.
+ * schema or a sequence behind its events, `store-away` where nobody answers in time.
  */
 export async function openPostgresStore({ url, timings, limits, patience }: PostgresOptions): Promise<EventStore> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
@@ -57,6 +58,8 @@ export async function openPostgresStore({ url, timings, limits, patience }: Post
   try {
     await waitForServer(sessions, waits, patience)
     await checkSchema(sessions)
+    const fault = await lostSequence(sessions)
+    if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${sessions.target.shown}: ${fault}`)
   } catch (error) {
     await closeSessions(sessions)
     throw error
@@ -104,6 +107,9 @@ export class PostgresStore implements EventStore {
   /** The last record this process has seen acknowledged: what a server that lost its end no longer has. */
   #last: { readonly position: Position; readonly header: string } | undefined
   #probing: Promise<void> | undefined
+  /** The server answers, and takes no event: looked at by writing. */
+  #isRefusing = false
+  readonly #closing = new AbortController()
   #looking: Promise<void> | undefined
 
   constructor(sessions: Sessions, timings: Timings, limits: GroupLimits = GROUP_LIMITS) {
@@ -111,7 +117,8 @@ export class PostgresStore implements EventStore {
     this.#sessions = sessions
     sessions.onUnanswered(() => this.#look())
     this.#timings = timings
-    const deps = { sessions, timings, onAway: (reason: string) => this.#away(reason) }
+    const onAway = (reason: string): void => this.#away(reason)
+    const deps = { sessions, timings, onAway, onRefusing: (status: StoreStatus) => this.#refuses(status) }
     this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
   }
 
@@ -121,7 +128,7 @@ export class PostgresStore implements EventStore {
 
   async append(append: Append): Promise<AppendResult> {
     const bytes = checkAppend(append, this.maxAppendBytes)
-    if (this.#status.state !== 'ready') return unavailable(this.#status.detail ?? 'the server does not answer')
+    if (this.#status.state !== 'ready') return refusedBy(this.#status)
     const result = await this.#groups.add(append, bytes)
     if (result.kind !== 'appended') return result
     this.#remember(append, result.position)
@@ -185,10 +192,16 @@ export class PostgresStore implements EventStore {
     if (this.#wakeups.closed) return
     this.#wakeups.close()
     await this.#groups.drain()
+    this.#closing.abort()
     await this.#tail?.stop()
     await this.#probing
     await this.#looking
     await closeSessions(this.#sessions)
+  }
+
+  /** For good: no look at the server mends it. */
+  get #isDamaged(): boolean {
+    return this.#status.state === 'failed'
   }
 
   #watch(): TailWatch {
@@ -218,26 +231,45 @@ export class PostgresStore implements EventStore {
   }
 
   #away(reason: string): void {
-    if (this.#wakeups.closed || this.#status.state === 'failed') return
+    if (this.#wakeups.closed || this.#isDamaged) return
     this.#setStatus({ state: 'unavailable', detail: `the server does not answer: ${reason}` })
+    this.#probeUntilBack()
+  }
+
+  #refuses(status: StoreStatus): void {
+    if (this.#wakeups.closed || this.#isDamaged) return
+    this.#setStatus(status)
+    if (status.state === 'failed') return
+    this.#isRefusing = true
+    this.#probeUntilBack()
+  }
+
+  #probeUntilBack(): void {
     this.#probing ??= this.#probe().finally(() => {
       this.#probing = undefined
     })
   }
 
-  /** Until the server is back, and is the one that acknowledged our last event. */
+  /** Until the server is back, takes events, and is the one that acknowledged our last one. */
   async #probe(): Promise<void> {
-    while (!this.#wakeups.closed) {
-      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false })
+    const { signal } = this.#closing
+    while (!this.#wakeups.closed && !this.#isDamaged) {
+      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(
+        () => undefined,
+      )
       if (this.#wakeups.closed) return
       try {
         await checkServer(this.#sessions)
         const lost = await this.#lostEnd()
+        if (lost === undefined && this.#isRefusing) await probeWrite(this.#sessions)
+        // What was found meanwhile by an append is no passing matter.
+        if (this.#isDamaged) return
+        this.#isRefusing = false
         this.#setStatus(lost === undefined ? { state: 'ready' } : { state: 'failed', detail: lost })
         this.#wakeups.notify()
         return
       } catch {
-        // Still away, or a standby that is being promoted.
+        // Still away or full, or a standby that is being promoted.
       }
     }
   }
