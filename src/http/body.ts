@@ -40,7 +40,7 @@ export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLi
   if (!read.ok) return read
   const room = body?.beforeWork(read.value.byteLength)
   if (room !== undefined) await room
-  const turn = edge.work.writes.pass(read.value.byteLength)
+  const turn = edge.work.writes.pass(read.value.byteLength, caller.tenant)
   if (turn !== undefined) await turn
   if (read.value.byteLength === 0) return fault(problem('body-missing', 'a JSON object is expected'))
 
