@@ -17,6 +17,7 @@ import { judgeSlowest } from './judge-slowest.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
 import { merkleLog } from './merkle-log.ts'
+import { neighbours } from './neighbours.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { postgres } from './postgres.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
@@ -30,6 +31,7 @@ const GROUPS: readonly BenchGroup[] = [
   httpAppend,
   busyLatency,
   starvation,
+  neighbours,
   inProcess,
   canonical,
   judgePairs,

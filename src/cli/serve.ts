@@ -113,13 +113,22 @@ export async function startedInTime<T>(
   signalled: Promise<unknown>,
   limitMs: number,
 ): Promise<T | undefined> {
-  const limit = signalled.then(() => sleep(limitMs, undefined, { ref: false }))
-  return Promise.race([starting, limit])
+  const over = new AbortController()
+  // It keeps the process: what the start waits for may not, and an end without a word is none in order.
+  const limit = signalled.then(() => sleep(limitMs, undefined, { signal: over.signal })).catch(() => undefined)
+  try {
+    return await Promise.race([starting, limit])
+  } finally {
+    over.abort()
+  }
 }
 
 async function closeInTime(service: Service): Promise<void> {
+  // It keeps the process, too: with its connections and timers gone node would end it in the middle of the close, with code 13.
   const limit = setTimeout(() => process.exit(EXIT.failed), CLOSE_MAX_MS)
-  limit.unref()
-  await service.close()
-  clearTimeout(limit)
+  try {
+    await service.close()
+  } finally {
+    clearTimeout(limit)
+  }
 }

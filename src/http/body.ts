@@ -2,10 +2,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Json } from '../../schemas/json.ts'
+import type { Party } from '../resources/fair-shares.ts'
 import type { MemoryBudget, Release } from '../resources/memory-budget.ts'
 import type { WorkQueue } from '../resources/work-queue.ts'
+import type { WriteTurns } from '../resources/write-turns.ts'
 import { policyError, schemaErrors } from '../signing/schema-errors.ts'
-import { parseStrictJson } from '../signing/strict-json.ts'
+import { type JsonResult, parseStrictJson, parseStrictJsonInSlices } from '../signing/strict-json.ts'
 import type { Principal } from '../signing/tokens.ts'
 import type { EdgeContext } from './edge-context.ts'
 import type { Parsed } from './parameters.ts'
@@ -20,6 +22,8 @@ export interface BodyLimits {
   readonly maxBytes: number
   readonly maxDepth?: number
   readonly maxKeys?: number
+  /** Asked before a large body is parsed: what is refused whatever the body says. */
+  readonly refusal?: () => Promise<Problem | undefined>
 }
 
 /** The charset is the only parameter JSON has ever had, and UTF-8 its only value (RFC 8259 section 11). */
@@ -40,15 +44,29 @@ export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLi
   if (!read.ok) return read
   const room = body?.beforeWork(read.value.byteLength)
   if (room !== undefined) await room
-  const turn = edge.work.writes.pass(read.value.byteLength)
-  if (turn !== undefined) await turn
   if (read.value.byteLength === 0) return fault(problem('body-missing', 'a JSON object is expected'))
+  const needless = read.value.byteLength < SLICED_BYTES ? undefined : await limits.refusal?.()
+  if (needless !== undefined) return fault(needless)
 
-  const party = { tenant: caller.tenant, caller: caller.subject }
-  const parsed = edge.work.writes.doing(party, () => parseStrictJson(read.value, limits))
+  const parsing = parsedBy(edge.work.writes, { tenant: caller.tenant, caller: caller.subject }, read.value, limits)
+  const parsed = parsing instanceof Promise ? await parsing : parsing
   if (parsed.ok) return parsed
   const { code, pointer, offset, message } = parsed.error
   return fault(problem('invalid-json', message, { pointer, evidence: { reason: code, offset } }))
+}
+
+/** From here on in slices: what is smaller is parsed in 10 ms or so, whatever it holds. */
+const SLICED_BYTES = 64 * 1024
+
+function parsedBy(
+  turns: WriteTurns,
+  party: Party,
+  bytes: Uint8Array,
+  limits: BodyLimits,
+): JsonResult | Promise<JsonResult> {
+  if (bytes.byteLength >= SLICED_BYTES) return turns.inTurns(parseStrictJsonInSlices(bytes, limits), party)
+  const parse = (): JsonResult => turns.doing(party, () => parseStrictJson(bytes, limits))
+  return turns.pass(bytes.byteLength, party.tenant)?.then(parse) ?? parse()
 }
 
 /** The value as the schema types it, or a problem that names every place at fault. */

@@ -7,7 +7,7 @@ import type { Principal } from '../signing/tokens.ts'
 import { etag, json, problemResponse } from './answers.ts'
 import { type BodyLimits, checkBody, readJson } from './body.ts'
 import { NoQuery, type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './parameters.ts'
-import { problem, problemOf } from './problems.ts'
+import { type Problem, problem, problemOf } from './problems.ts'
 import type { Ask, CommandSpec, GuardedRoute } from './route.ts'
 
 type Success = Extract<Outcome, { ok: true }>
@@ -74,11 +74,17 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
 const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand): Promise<Outcome> =>
   edge.ledger.execute(caller, run, command, info)
 
-function limitsOf({ edge }: Ask, spec: CommandSpec): BodyLimits {
-  const { bodyMaxBytes, valueBodyMaxBytes } = edge.settings
+function limitsOf(ask: Ask, spec: CommandSpec): BodyLimits {
+  const { bodyMaxBytes, valueBodyMaxBytes } = ask.edge.settings
+  const refusal = (): Promise<Problem | undefined> => unknownRun(ask)
   return spec.takesValue === true
-    ? { maxBytes: valueBodyMaxBytes, maxKeys: VALUE_MAX_KEYS }
-    : { maxBytes: bodyMaxBytes }
+    ? { maxBytes: valueBodyMaxBytes, maxKeys: VALUE_MAX_KEYS, refusal }
+    : { maxBytes: bodyMaxBytes, refusal }
+}
+
+async function unknownRun({ edge, caller, run }: Ask): Promise<Problem | undefined> {
+  const found = await readRun(edge.ledger, caller, run)
+  return found?.ok === false && found.refusal.code === 'run-not-found' ? found.refusal : undefined
 }
 
 function checkCommand(ask: Ask, spec: CommandSpec, value: Json): Parsed<ReadyCommand> | Promise<Parsed<ReadyCommand>> {

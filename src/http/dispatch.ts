@@ -96,6 +96,9 @@ async function guarded(
   if (limited !== undefined) return problemResponse(rateLimited(limited), c.req.path)
   if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)
 
+  const turn = edge.work.requests.enter(principal.tenant)
+  if (turn !== undefined) await turn
+
   const mark = c.req.url.indexOf('?')
   const query = mark < 0 ? form.noQuery : parseQuery(route.query, c.req.url.slice(mark + 1))
   if (!query.ok) return problemResponse(query.problem, c.req.path)

@@ -34,19 +34,66 @@ export function putLast<T>(parties: Map<string, T>, name: string, party: T, wait
   }
 }
 
-export function least<T extends { readonly usedMs: number }>(
+export function least<T extends { readonly used: number }>(
   shares: ReadonlyMap<string, T>,
   isReady: (share: T) => boolean,
 ): T | undefined {
   let found: T | undefined
   for (const share of shares.values()) {
-    if (isReady(share) && (found === undefined || share.usedMs < found.usedMs)) found = share
+    if (isReady(share) && (found === undefined || share.used < found.used)) found = share
   }
   return found
 }
 
-export function leastUsed(shares: ReadonlyMap<string, { readonly usedMs: number }>): number {
-  let used = Number.POSITIVE_INFINITY
-  for (const { usedMs } of shares.values()) used = Math.min(used, usedMs)
-  return shares.size === 0 ? 0 : used
+export function leastUsed(shares: ReadonlyMap<string, { readonly used: number }>): number {
+  let least = Number.POSITIVE_INFINITY
+  for (const { used } of shares.values()) least = Math.min(least, used)
+  return shares.size === 0 ? 0 : least
+}
+
+/** One who waits, and how much of the thread it will take; any measure will do, if it is the same for all of a line. */
+export interface InLine {
+  readonly tenant: string
+  readonly weight: number
+}
+
+interface LineShare<T> {
+  used: number
+  readonly waiting: T[]
+}
+
+/**
+ * A line of tenants: the next is the first of the tenant that has taken least since somebody has been waiting, and of one tenant they go in the
+ * order in which they came. Where one tenant alone waits it is a plain line.
+ */
+export class FairLine<T extends InLine> {
+  readonly #shares = new Map<string, LineShare<T>>()
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  push(one: T): void {
+    const waitsFor = least(this.#shares, ({ waiting }) => waiting.length > 0)?.used ?? 0
+    const share: LineShare<T> = this.#shares.get(one.tenant) ?? { used: 0, waiting: [] }
+    // Who comes back is not owed what it did not ask for.
+    if (share.waiting.length === 0) share.used = Math.max(share.used, waitsFor)
+    share.waiting.push(one)
+    this.#length += 1
+    putLast(this.#shares, one.tenant, share, ({ waiting }) => waiting.length > 0)
+  }
+
+  /** Takes the next one off the line, where it is one that `fits`. */
+  shift(fits: (next: T) => boolean = () => true): T | undefined {
+    const share = least(this.#shares, ({ waiting }) => waiting.length > 0)
+    const [next] = share?.waiting ?? []
+    if (share === undefined || next === undefined || !fits(next)) return undefined
+    share.waiting.shift()
+    share.used += next.weight
+    this.#length -= 1
+    // Nobody waits: what was taken is forgotten, and all begin alike.
+    if (this.#length === 0) this.#shares.clear()
+    return next
+  }
 }

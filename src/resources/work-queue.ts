@@ -4,7 +4,7 @@
  */
 
 import { type Charge, least, leastUsed, type Party, putLast, type Work } from './fair-shares.ts'
-import { realTurns, SLICE_MS, type TurnEffects, WriteTurns } from './write-turns.ts'
+import { RequestTurns, realTurns, SLICE_MS, type TurnEffects, WriteTurns } from './write-turns.ts'
 
 /** While writes come, readers rest this many times as long as they worked. */
 const REST_FACTOR = 4
@@ -51,14 +51,14 @@ interface Slice {
 
 /** Time used, and who waits. A party that comes back is not owed what it did not ask for. */
 interface Share {
-  usedMs: number
+  used: number
   /** Of all its callers. */
   waiting: number
   readonly callers: Map<string, CallerShare>
 }
 
 interface CallerShare {
-  usedMs: number
+  used: number
   readonly waiting: Turn[]
 }
 
@@ -71,6 +71,8 @@ interface Turn {
 export class WorkQueue {
   /** Readers rest between their slices while any of these is under way. */
   readonly writes: WriteTurns
+  /** In which requests begin. */
+  readonly requests: RequestTurns
   readonly #effects: WorkEffects
   readonly #shares = new Map<string, Share>()
   #waiting = 0
@@ -84,6 +86,7 @@ export class WorkQueue {
   constructor(effects: WorkEffects = realEffects) {
     this.#effects = effects
     this.writes = new WriteTurns(effects)
+    this.requests = new RequestTurns(effects)
   }
 
   /** Readers that wait for a slice. */
@@ -132,8 +135,8 @@ export class WorkQueue {
 
   #enqueue(turn: Turn): void {
     const { tenant, caller } = turn.pace.party
-    const share = this.#shares.get(tenant) ?? { usedMs: leastUsed(this.#shares), waiting: 0, callers: new Map() }
-    const own = share.callers.get(caller) ?? { usedMs: leastUsed(share.callers), waiting: [] }
+    const share = this.#shares.get(tenant) ?? { used: leastUsed(this.#shares), waiting: 0, callers: new Map() }
+    const own = share.callers.get(caller) ?? { used: leastUsed(share.callers), waiting: [] }
     own.waiting.push(turn)
     share.waiting += 1
     this.#waiting += 1
@@ -153,8 +156,8 @@ export class WorkQueue {
     this.#notBeforeMs = nowMs + Math.min(REST_FACTOR * ms, REST_MAX_MS)
     const share = this.#shares.get(pace.party.tenant)
     const own = share?.callers.get(pace.party.caller)
-    if (share !== undefined) share.usedMs += ms
-    if (own !== undefined) own.usedMs += ms
+    if (share !== undefined) share.used += ms
+    if (own !== undefined) own.used += ms
   }
 
   #schedule(): void {

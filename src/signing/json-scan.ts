@@ -5,7 +5,7 @@
  * unless `careful` is set, since looking at each character of each string would cost more than all the rest.
  */
 
-import { parseJson } from '../../schemas/json.ts'
+import { type Json, parseJson } from '../../schemas/json.ts'
 import { type JsonError, type JsonErrorCode, jsonPointer } from './json-error.ts'
 import { isDigit, numberFault, SAFE_DIGITS } from './json-number.ts'
 
@@ -14,7 +14,7 @@ export interface ScanLimits {
   readonly maxKeys: number
 }
 
-interface Scan {
+export interface Scan {
   readonly text: string
   readonly limits: ScanLimits
   readonly careful: boolean
@@ -51,9 +51,8 @@ const HEX4 = /^[0-9a-fA-F]{4}$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON forbids inside a string
 const CONTROL = /[\u0000-\u001f]/
 
-/** The first thing to refuse in a text, undefined where there is nothing. */
-export function scanJson(text: string, limits: ScanLimits, careful = false): JsonError | undefined {
-  const scan: Scan = {
+export function beginScan(text: string, limits: ScanLimits, careful = false): Scan {
+  return {
     text,
     limits,
     careful,
@@ -66,6 +65,11 @@ export function scanJson(text: string, limits: ScanLimits, careful = false): Jso
     path: [],
     refusal: undefined,
   }
+}
+
+/** The first thing to refuse in a text, undefined where there is nothing. */
+export function scanJson(text: string, limits: ScanLimits, careful = false): JsonError | undefined {
+  const scan = beginScan(text, limits, careful)
   skipSpace(scan)
   if (scanValue(scan)) {
     skipSpace(scan)
@@ -83,6 +87,16 @@ function scanValue(scan: Scan): boolean {
   if (code === OPEN_LIST) return scanList(scan)
   if (code === MINUS || isDigit(code)) return scanNumber(scan)
   return scanWord(scan, 'true') || scanWord(scan, 'false') || scanWord(scan, 'null') || unexpected(scan)
+}
+
+/** A number, a truth value or null; undefined where it is none. */
+export function scanScalar(scan: Scan): Json | undefined {
+  const { text, at } = scan
+  const code = text.charCodeAt(at)
+  if (code === MINUS || isDigit(code)) return scanNumber(scan) ? Number(text.slice(at, scan.at)) : undefined
+  if (scanWord(scan, 'true')) return true
+  if (scanWord(scan, 'false')) return false
+  return scanWord(scan, 'null') ? null : void unexpected(scan)
 }
 
 function scanWord(scan: Scan, word: string): boolean {
@@ -118,10 +132,7 @@ function scanObject(scan: Scan): boolean {
 
     if (seen === undefined && scan.keysTop - firstKey > FEW_KEYS)
       seen = new Set(scan.keys.slice(firstKey, scan.keysTop))
-    if (seen === undefined ? hasKey(scan, firstKey, key) : seen.has(key)) {
-      refuse(scan, 'json-duplicate-key', keyAt, 'the key stands twice in its object')
-      return within(scan, key)
-    }
+    if (seen === undefined ? hasKey(scan, firstKey, key) : seen.has(key)) return refuseDouble(scan, keyAt, key)
     if (seen === undefined) scan.keys[scan.keysTop++] = key
     else seen.add(key)
 
@@ -144,20 +155,28 @@ function scanKey(scan: Scan): string | undefined {
   const backslash = scan.backslash
   if (!scanString(scan)) return undefined
   const key = backslash < scan.at ? unescapedKey(scan, start) : scan.text.slice(start + 1, scan.at - 1)
-  if (key === undefined) return undefined
+  return key !== undefined && takeKey(scan, start, key) ? key : undefined
+}
 
+/** Whether a key that begins at `start` and has been read may stand there; goes behind its colon. */
+export function takeKey(scan: Scan, start: number, key: string): boolean {
   if (key === '__proto__') {
     refuse(scan, 'json-key', start, 'the key "__proto__" is not allowed')
-    return void within(scan, key)
+    return within(scan, key)
   }
   if (++scan.keyCount > scan.limits.maxKeys) {
-    return void refuse(scan, 'json-too-large', start, `more than ${scan.limits.maxKeys} keys`)
+    return refuse(scan, 'json-too-large', start, `more than ${scan.limits.maxKeys} keys`)
   }
   skipSpace(scan)
-  if (scan.text.charCodeAt(scan.at) !== COLON) return void unexpected(scan)
+  if (scan.text.charCodeAt(scan.at) !== COLON) return unexpected(scan)
   scan.at++
   skipSpace(scan)
-  return key
+  return true
+}
+
+export function refuseDouble(scan: Scan, start: number, key: string): boolean {
+  refuse(scan, 'json-duplicate-key', start, 'the key stands twice in its object')
+  return within(scan, key)
 }
 
 function hasKey(scan: Scan, from: number, key: string): boolean {
@@ -171,7 +190,7 @@ function unescapedKey(scan: Scan, start: number): string | undefined {
   try {
     return parseJson(scan.text.slice(start, scan.at)) as string
   } catch {
-    return void refuse(scan, 'json-syntax', start, 'a control character stands in a string without an escape')
+    return void refuseControl(scan, start)
   }
 }
 
@@ -185,21 +204,29 @@ function scanString(scan: Scan): boolean {
     // Looked for again only when the escape hid it: else many escapes before a far quote would cost quadratic time.
     if (quote < after) quote = scan.text.indexOf('"', after)
   }
-  if (quote < 0) return refuse(scan, 'json-syntax', start, 'a string does not end')
+  if (quote < 0) return refuseEndless(scan, start)
   scan.at = quote + 1
   if (scan.careful && CONTROL.test(scan.text.slice(start, quote))) {
-    return refuse(scan, 'json-syntax', start, 'a control character stands in a string without an escape')
+    return refuseControl(scan, start)
   }
   return true
 }
 
-function nextBackslash(text: string, from: number): number {
+export function refuseEndless(scan: Scan, start: number): boolean {
+  return refuse(scan, 'json-syntax', start, 'a string does not end')
+}
+
+export function refuseControl(scan: Scan, start: number): boolean {
+  return refuse(scan, 'json-syntax', start, 'a control character stands in a string without an escape')
+}
+
+export function nextBackslash(text: string, from: number): number {
   const at = text.indexOf('\\', from)
   return at < 0 ? text.length : at
 }
 
 /** The offset after the escape at `scan.backslash`, -1 where it is refused. Decoded UTF-8 holds no lone surrogate: only escapes can. */
-function scanEscape(scan: Scan): number {
+export function scanEscape(scan: Scan): number {
   const at = scan.backslash
   const kind = scan.text.charCodeAt(at + 1)
   if (ESCAPES.has(kind)) return at + 2
@@ -262,7 +289,7 @@ function scanFraction(text: string, from: number): number {
   return at === digits ? -1 : at
 }
 
-function enter(scan: Scan): boolean {
+export function enter(scan: Scan): boolean {
   if (scan.depth === scan.limits.maxDepth) {
     return refuse(scan, 'json-depth', scan.at, `nested deeper than ${scan.limits.maxDepth}`)
   }
@@ -272,13 +299,13 @@ function enter(scan: Scan): boolean {
   return true
 }
 
-function leave(scan: Scan): boolean {
+export function leave(scan: Scan): boolean {
   scan.depth--
   scan.at++
   return true
 }
 
-function skipSpace(scan: Scan): void {
+export function skipSpace(scan: Scan): void {
   const { text } = scan
   let code = text.charCodeAt(scan.at)
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++scan.at)
@@ -289,7 +316,7 @@ function within(scan: Scan, token: string | number): boolean {
   return false
 }
 
-function unexpected(scan: Scan): boolean {
+export function unexpected(scan: Scan): boolean {
   const what = scan.at >= scan.text.length ? 'the text ends too early' : 'an unexpected character'
   return refuse(scan, 'json-syntax', scan.at, what)
 }

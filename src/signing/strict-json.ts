@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { type Json, parseJson } from '../../schemas/json.ts'
 import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'
 import { type ScanLimits, scanJson } from './json-scan.ts'
+import { parseInSlices, type Sliced } from './json-slices.ts'
 import { checkValue } from './json-value.ts'
 
 export type { JsonResult } from './json-error.ts'
@@ -31,6 +32,17 @@ export interface StrictJsonOptions {
  * that repeat, `__proto__` as a key in any spelling, lone surrogates, numbers whose value a double does not keep. Never throws.
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = {}): JsonResult {
+  const text = textOf(bytes, options)
+  return typeof text === 'string' ? parseScanned(text, options) : text
+}
+
+/** The same in slices of counted steps: however many keys, items and escapes a text has, none takes long. */
+export function* parseStrictJsonInSlices(bytes: Uint8Array, options: StrictJsonOptions = {}): Sliced<JsonResult> {
+  const text = textOf(bytes, options)
+  return typeof text === 'string' ? yield* parseInSlices(text, limitsOf(options)) : text
+}
+
+function textOf(bytes: Uint8Array, options: StrictJsonOptions): string | JsonResult {
   const maxBytes = options.maxBytes ?? JSON_MAX_BYTES
   if (bytes.byteLength > maxBytes) {
     return jsonFailure('json-too-large', maxBytes, `${bytes.byteLength} bytes, at most ${maxBytes} are taken`)
@@ -38,7 +50,7 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   const text = decodeUtf8(bytes)
   if (text === undefined) return jsonFailure('json-encoding', invalidUtf8At(bytes), 'the bytes are not UTF-8')
   if (text.charCodeAt(0) === 0xfeff) return jsonFailure('json-encoding', 0, 'a byte order mark is not part of JSON')
-  return parseScanned(text, options)
+  return text
 }
 
 /** The same for text that is already decoded; `maxBytes` does not apply. */

@@ -75,7 +75,9 @@ class ForwardOnlyStore implements EventStore {
   readonly url: string
   readonly maxAppendBytes: number
   readonly exclusive: boolean
+  readonly densePositions: boolean
   readonly comparePositions: EventStore['comparePositions']
+  readonly missingPositions?: (limit: number) => Promise<readonly Position[]>
   readonly lostBeginnings?: (streams: readonly string[]) => Promise<readonly string[]>
   readonly #store: EventStore
   readonly #options: ForwardOnlyOptions
@@ -93,10 +95,13 @@ class ForwardOnlyStore implements EventStore {
   #loss: StoreLoss | undefined
 
   constructor(store: EventStore, options: ForwardOnlyOptions) {
-    const { url, maxAppendBytes, exclusive = false } = store
+    const { url, maxAppendBytes, exclusive = false, densePositions = false } = store
     this.url = url
     this.maxAppendBytes = maxAppendBytes
     this.exclusive = exclusive
+    this.densePositions = densePositions
+    if (store.missingPositions !== undefined)
+      this.missingPositions = (limit) => this.#answer(() => store.missingPositions?.(limit) ?? Promise.resolve([]))
     this.comparePositions = (a, b) => store.comparePositions(a, b)
     if (store.lostBeginnings !== undefined)
       this.lostBeginnings = (streams) => this.#answer(() => store.lostBeginnings?.(streams) ?? Promise.resolve([]))

@@ -1,5 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { WorkQueue } from '../../src/resources/work-queue.ts'
+import { SLICE_STEPS } from '../../src/signing/json-slices.ts'
+import { parseStrictJson, parseStrictJsonInSlices } from '../../src/signing/strict-json.ts'
 import { bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: bodies')
@@ -192,6 +195,49 @@ test('a schema refusal names every place and repeats no value', async () => {
   const pointers = JSON.parse(text).errors.map(({ pointer }: { pointer: string }) => pointer)
   assert.equal(pointers.sort(), ['/agent', '/mode', '/payload', '/tokens'])
   assert.not.match(text, new RegExp(secret))
+})
+
+/** Every kind of work that a text can make in few bytes. */
+const LARGE: Readonly<Record<string, string>> = {
+  'distinct keys': `{${Array.from({ length: 40_000 }, (_, n) => `"${n.toString(36)}":1`).join(',')}}`,
+  items: `[${'4,'.repeat(200_000)}4]`,
+  lists: `[${'[],'.repeat(100_000)}[]]`,
+  escapes: `"${'\\n'.repeat(150_000)}"`,
+  'one long string': `"${'plain text, no stop '.repeat(20_000)}"`,
+}
+
+test('a large body is parsed in slices of counted steps, whatever it holds, and comes out as a small one does (A384)', async () => {
+  for (const [name, text] of Object.entries(LARGE)) {
+    const slices: number[] = []
+    const parsing = parseStrictJsonInSlices(Buffer.from(text), { maxBytes: 1e9, maxKeys: 1e6 })
+    let next = parsing.next()
+    for (; next.done !== true; next = parsing.next()) slices.push(next.value)
+    assert.equal(next.value, parseStrictJson(Buffer.from(text), { maxBytes: 1e9, maxKeys: 1e6 }), name)
+    assert.ok(Math.max(...slices) < 2 * SLICE_STEPS, `${name}: ${Math.max(...slices)} steps`)
+    assert.ok(slices.length >= Math.floor(text.length / 64 / SLICE_STEPS), name)
+  }
+})
+
+test('innocent large values are recorded: a list of 100,000 numbers, and one long string (A384)', async () => {
+  await using edge = await testEdge({ work: new WorkQueue(), settings: { valueBodyMaxBytes: 9 * 1024 * 1024 } })
+  await edge.started('r')
+  const values = [Array.from({ length: 100_000 }, (_, n) => n / 8), 'a word and a line\n'.repeat(60_000)]
+  for (const [n, result] of values.entries()) {
+    const { callId, fence } = await bodyOf(await edge.post('/v1/runs/r/calls', { tool: 't', args: { n } }))
+    const settled = await edge.post(`/v1/runs/r/calls/${callId}/settle`, { fence, result })
+    assert.is(settled.status, 200, await settled.text())
+  }
+})
+
+test('what a run that is not there is sent is not parsed, where it is large (A385)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  const broken = `{"agent":"a","payload":{"text":"${'x'.repeat(70_000)}"}`
+  assert.equal((await refusal(edge, broken)).slice(0, 2), [400, 'invalid-json'])
+  const unknown = await edge.post('/v1/runs/unknown/envelopes', broken)
+  assert.equal([unknown.status, (await bodyOf(unknown)).code], [404, 'run-not-found'])
+  const small = await edge.post('/v1/runs/unknown/envelopes', '{')
+  assert.is((await bodyOf(small)).code, 'invalid-json')
 })
 
 test.run()

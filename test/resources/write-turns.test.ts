@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { batchDigest } from '../../src/http/batch-digest.ts'
 import { WorkQueue } from '../../src/resources/work-queue.ts'
-import { WriteTurns } from '../../src/resources/write-turns.ts'
+import { RequestTurns, TURN_REQUESTS, WriteTurns } from '../../src/resources/write-turns.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import type { Append } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -56,7 +56,7 @@ turns('a turn takes on 64 KiB or one piece alone, in the order in which they cam
       const done: number[] = []
       let inTurn: number[] = []
       const all = sizes.map(async (bytes, index) => {
-        const turn = loop.pass(bytes)
+        const turn = loop.pass(bytes, 'acme')
         if (turn !== undefined) await turn
         inTurn.push(bytes)
         if (bytes >= 8 * KIB) done.push(index)
@@ -129,8 +129,9 @@ turns(
 
 turns("a batch's digest is the digest of its body, whatever turns it took", async () => {
   const items = [envelope('r', 100), envelope('é\u2028', 1), { b: [1, 'x'], a: { d: null, c: 1e21 } }]
-  assert.is(await batchDigest(items, new WriteTurns()), jsonDigest({ items }))
-  assert.is(await batchDigest([], new WriteTurns()), jsonDigest({ items: [] }))
+  const by = { turns: new WriteTurns(), tenant: 'acme' }
+  assert.is(await batchDigest(items, by), jsonDigest({ items }))
+  assert.is(await batchDigest([], by), jsonDigest({ items: [] }))
 })
 
 /** A queue on whose clock each piece takes as long as a slice, and how many slices were waited for. */
@@ -142,9 +143,9 @@ function sliceCount(): { readonly work: WorkQueue; readonly slices: () => number
   }
   const work = new WorkQueue({ nowMs: nextMs, soon: setImmediate, later: setTimeout })
   const later = work.writes.later.bind(work.writes)
-  work.writes.later = () => {
+  work.writes.later = (tenant) => {
     slices += 1
-    return later()
+    return later(tenant)
   }
   return { work, slices: () => slices }
 }
@@ -204,6 +205,105 @@ turns(
     refusedWith(second, 'contradiction')
     assert.is(order[0], 'other')
     await verifiedFold(test, 'r')
+  },
+)
+
+/** Turns that a test begins one by one. */
+function byHand(): { readonly soon: (call: () => void) => void; readonly turn: () => Promise<void> } {
+  const calls: (() => void)[] = []
+  return {
+    soon: (call) => void calls.push(call),
+    turn: async () => {
+      for (const call of calls.splice(0)) call()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+turns(
+  'one tenant waits for a few of the requests that another one sends at once, however many these are, and each in the order in which it came (A386)',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 4 }), async (many, others) => {
+        const { soon, turn } = byHand()
+        const loop = new RequestTurns({ nowMs: () => 0, soon })
+        // Two tenants have asked: from here on they take turns.
+        for (const tenant of ['neighbour0', 'hostile']) await loop.enter(tenant)
+        await turn()
+        const begun: string[] = []
+        const enter = async (name: string): Promise<void> => {
+          await loop.enter(name.split(' ')[0] ?? '')
+          begun.push(name)
+        }
+        const all = Array.from({ length: many }, (_, n) => enter(`hostile ${n}`))
+        for (let n = 0; n < others; n += 1) all.push(enter(`neighbour${n} 0`))
+        for (let turns = 0; begun.length < many + others; turns += 1) {
+          const before = begun.length
+          await turn()
+          assert.ok(begun.length - before <= TURN_REQUESTS || turns === 0)
+        }
+        await Promise.all(all)
+        const last = begun.findLastIndex((name) => name.startsWith('neighbour'))
+        assert.ok(last <= TURN_REQUESTS + 2 * others, `${last} of ${begun.length}`)
+        const hostile = begun.filter((name) => name.startsWith('hostile'))
+        assert.equal(
+          hostile,
+          hostile.map((_, n) => `hostile ${n}`),
+        )
+      }),
+      { numRuns: 50 },
+    )
+  },
+)
+
+turns('a tenant that has been alone for a minute begins all its requests at once (A386)', async () => {
+  const { soon, turn } = byHand()
+  let nowMs = 0
+  const loop = new RequestTurns({ nowMs: () => nowMs, soon })
+  const many = Array.from({ length: 4 * TURN_REQUESTS }, () => 'alone')
+  assert.ok(many.every((tenant) => loop.enter(tenant) === undefined))
+  assert.is(loop.enter('another'), undefined)
+  assert.ok(many.some((tenant) => loop.enter(tenant) !== undefined))
+  for (let turns = 0; turns < 5; turns += 1) await turn()
+  nowMs = 60_001
+  assert.ok(many.every((tenant) => loop.enter(tenant) === undefined))
+})
+
+turns('large pieces of one tenant go in turn with those of another, by their bytes (A386)', async () => {
+  const { soon, turn } = byHand()
+  const loop = new WriteTurns({ nowMs: () => 0, soon })
+  const done: string[] = []
+  const piece = async (tenant: string, bytes: number): Promise<void> => {
+    await loop.pass(bytes, tenant)
+    done.push(tenant)
+  }
+  const all = [
+    ...Array.from({ length: 64 }, () => piece('hostile', 512 * KIB)),
+    ...Array.from({ length: 4 }, () => piece('neighbour', 16 * KIB)),
+  ]
+  for (let turns = 0; turns < 4; turns += 1) await turn()
+  assert.is(done.filter((tenant) => tenant === 'neighbour').length, 4, done.join(' '))
+  assert.ok(done.filter((tenant) => tenant === 'hostile').length <= 4, done.join(' '))
+  while (done.length < 68) await turn()
+  await Promise.all(all)
+})
+
+turns(
+  'a request of one tenant is handled before most of those that came before it from another one (A386)',
+  async () => {
+    await using edge = await testEdge({ work: new WorkQueue() })
+    await edge.started('r')
+    const own = { authorization: `Bearer ${await edge.token({ tenant: edge.foreign })}` }
+    // Both tokens are known by now: to check one for the first time takes turns of its own.
+    await edge.get('/v1/runs/none', own)
+    const answered: string[] = []
+    const hostile = Array.from({ length: 100 }, async () => {
+      await edge.get('/v1/runs/r')
+      answered.push('hostile')
+    })
+    const neighbour = edge.get('/v1/runs/none', own).then(() => answered.push('neighbour'))
+    await Promise.all([...hostile, neighbour])
+    assert.ok(answered.indexOf('neighbour') <= 4 * TURN_REQUESTS, `after ${answered.indexOf('neighbour')} of 100`)
   },
 )
 

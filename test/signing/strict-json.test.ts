@@ -9,7 +9,9 @@ import {
   JSON_MAX_BYTES,
   type JsonResult,
   parseStrictJson,
+  parseStrictJsonInSlices,
   parseStrictText,
+  type StrictJsonOptions,
 } from '../../src/signing/strict-json.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { rounds } from '../support/rounds.ts'
@@ -267,6 +269,58 @@ test('a parsed value passes as a value, and a value that passes parses', () => {
       if (parsed.ok) assert.ok(checkJsonValue(parsed.value).ok)
       if (checkJsonValue(value).ok) assert.equal((parseStrictText(text) as { value?: Json }).value, value)
     }),
+  )
+})
+
+/** The outcome of slices, and of the whole at once. */
+function sameInSlices(input: Uint8Array, options: StrictJsonOptions = {}): void {
+  const parsing = parseStrictJsonInSlices(input, options)
+  let next = parsing.next()
+  while (next.done !== true) next = parsing.next()
+  assert.equal(next.value, parseStrictJson(input, options), Buffer.from(input).toString('utf8'))
+}
+
+test('in slices every text comes to the same value or the same refusal, with its place, as at once (A384)', () => {
+  for (const { text, hex } of readVectors<Vector[]>('strict-json.json'))
+    sameInSlices(hex === undefined ? bytes(text ?? '') : Buffer.from(hex, 'hex'))
+  const junk = fc
+    .array(fc.constantFrom(...'{}[]:,"\\ud8-0.1eE+ \n\ttruefalsn\u0001'), { maxLength: 40 })
+    .map((chars) => chars.join(''))
+  const char = fc.constantFrom('"', '\\', '{', '}', ',', ':', '0', '', '\u0001', '[', '"a":1,', '"__proto__":1,')
+  const damaged = fc
+    .tuple(fc.jsonValue({ stringUnit: anyCharacter }), fc.nat(), char, fc.nat(2))
+    .map(([value, at, put, indent]) => {
+      const text = JSON.stringify(value, null, indent)
+      const place = at % (text.length + 1)
+      return text.slice(0, place) + put + text.slice(place)
+    })
+  const doubled = damaged.map((text) => `{"a":${text},"b":[1,${text}],"a":0}`)
+  const limits = fc.record({ maxDepth: fc.integer({ min: 1, max: 8 }), maxKeys: fc.integer({ min: 1, max: 8 }) })
+  fc.assert(
+    fc.property(fc.oneof(junk, damaged, doubled), fc.option(limits), (text, limit) =>
+      sameInSlices(bytes(text), limit ?? {}),
+    ),
+    { numRuns: rounds(1_500, 20_000) },
+  )
+})
+
+test('a string that is longer than a slice is cut within no escape and no character (A384)', () => {
+  const unit = fc.constantFrom(
+    'a',
+    '\\n',
+    '\\u00e9',
+    '\\ud83d\\ude00',
+    '\u{1f600}',
+    '\\\\',
+    '\\"',
+    'long '.repeat(20_000),
+  )
+  fc.assert(
+    fc.property(fc.array(unit, { minLength: 5, maxLength: 40 }), fc.nat(3), (units, key) => {
+      const text = units.join('').repeat(key === 0 ? 1 : 40)
+      sameInSlices(bytes(key === 1 ? `{"${text}":"${text}"}` : `["${text}"]`), { maxBytes: 1e9 })
+    }),
+    { numRuns: rounds(8, 200) },
   )
 })
 

@@ -85,7 +85,8 @@ async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Re
   // Each item is marked with the whole request: as a digest, since the text would be made once an item.
   const { items } = batch.value
   const keyed = c.req.header('idempotency-key') !== undefined
-  const info = await requestInfo(ask, keyed ? await batchDigest(items as readonly JsonObject[], edge.work.writes) : '')
+  const by = { turns: edge.work.writes, tenant: caller.tenant }
+  const info = await requestInfo(ask, keyed ? await batchDigest(items as readonly JsonObject[], by) : '')
   if (!info.ok) return problemResponse(info.problem, path)
 
   edge.rates.charge(caller.tenant, (items.length - 1) * ITEM_COST)

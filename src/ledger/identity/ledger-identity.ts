@@ -6,7 +6,7 @@ import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { checkRecord, firstExpectation, nextExpectation } from '../../signing/check.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
-import type { EventStore } from '../../store/event-store.ts'
+import { type AppendResult, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
 import { appendFact } from './append-fact.ts'
 import type { LogKeys } from './log-keys.ts'
@@ -17,6 +17,7 @@ import { loadSnapshot, type SnapshotDeps, type SystemStream, saveSnapshot } from
 const DEFAULT_ORIGIN = 'countersign.local'
 const APPEND_AGAIN_MAX = 8
 const ROTATE_AGAIN_MS = 25
+const RETRY_AFTER_MS = 1_000
 
 /** The keys do not belong to this store, or the store is not whole enough to say. The message says what to do. */
 export class IdentityError extends Error {
@@ -41,7 +42,7 @@ export interface LedgerIdentityDeps extends Pick<SnapshotDeps, 'views'> {
   readonly readOnly?: boolean | undefined
 }
 
-/** The ledger's identity, made at the first start and checked at every later one. */
+/** The ledger's identity, made at the first start and checked at every later one. Throws `StoreUnavailableError` where the store takes no event now. */
 export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<EventBody<'LedgerCreated'>> {
   let reason: string | undefined
   for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
@@ -56,10 +57,16 @@ export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<Even
     if (deps.readOnly !== true) await recordRotations(deps)
     return known.founding
   }
+  if (reason !== undefined) throw notTaken('LedgerCreated', reason)
   throw new IdentityError(
     'ledger-damaged',
-    `the founding event could not be written (${reason ?? 'no reason given'}); look at the store and start again`,
+    'the founding event can be neither written nor read; look at the store and start again',
   )
+}
+
+/** What waiting may mend, as whoever holds the tables lets go of them. */
+function notTaken(type: string, reason: string): StoreUnavailableError {
+  return new StoreUnavailableError(`${type} could not be written: ${reason}`, RETRY_AFTER_MS)
 }
 
 /** Writes nothing. Throws `IdentityError` where the keys do not belong to the ledger in this store; an empty store has none. */
@@ -84,6 +91,10 @@ async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const at = firstExpectation(SYSTEM_STREAM)
   // Whether it was written is seen by reading on.
   const result = await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at })
+  return reasonOf(result)
+}
+
+function reasonOf(result: AppendResult): string | undefined {
   return 'detail' in result ? result.detail : undefined
 }
 
@@ -164,6 +175,7 @@ function checkIdentity(deps: LedgerIdentityDeps, { founding, kid, logKey }: Syst
 export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
   const { sealer, logKeys, log, effects } = deps
   let tries = 0
+  let reason: string | undefined
   for (let pending: Rotation | undefined; ; ) {
     sealer.reload()
     logKeys.reload()
@@ -177,11 +189,11 @@ export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
     pending = nextRotation(deps, known)
     if (pending === undefined) return
 
-    if (tries >= APPEND_AGAIN_MAX) throw new TypeError(`${pending.type} could not be written`)
+    if (tries >= APPEND_AGAIN_MAX) throw notTaken(pending.type, reason ?? 'other writers were faster each time')
     if (tries > 0) await effects.sleep(ROTATE_AGAIN_MS * 2 ** tries)
     tries += 1
     const { type, data } = pending
-    await appendFact(deps, { tenant: SYSTEM_TENANT, type, data, at: known.next })
+    reason = reasonOf(await appendFact(deps, { tenant: SYSTEM_TENANT, type, data, at: known.next }))
   }
 }
 

@@ -35,15 +35,15 @@ async function requireEnd({ knownHead, store }: LoadDeps, { stream, revision }: 
 }
 
 /** As they would have been, had the run stayed in memory. */
-async function settleResults({ work }: LoadDeps, { evidence }: RunAggregate): Promise<void> {
+async function settleResults({ work }: LoadDeps, { tenant, evidence }: RunAggregate): Promise<void> {
   const settling = settle(evidence, new Pauses())
   if (work === undefined) finish(settling)
-  else await work.writes.inTurns(settling)
+  else await work.writes.inTurns(settling, { tenant })
 }
 
 async function foldTail(deps: LoadDeps, run: RunAggregate): Promise<void> {
   for await (const { event, ringIndex, chars } of verifiedEvents(deps, run.stream, { after: run.head })) {
-    const turn = deps.work?.writes.pass(chars)
+    const turn = deps.work?.writes.pass(chars, run.tenant)
     if (turn !== undefined) await turn
     run.fold(event)
     if (isOverdue(run.evidence.results)) await settleResults(deps, run)

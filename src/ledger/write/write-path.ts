@@ -90,7 +90,7 @@ export class WritePath {
     const jobs = items.map((item) => pendingCommand(caller, runId, item))
     return decidedInOrder(jobs, {
       load: (pending) => this.#load(pending),
-      pass: (pending) => this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0),
+      pass: (pending) => this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0, caller.tenant),
       attempt: (run, pending) => this.#try(run, pending),
       answered: (pending, settled) =>
         settled.then((tried) => (tried === 'again' ? tried : this.#withCallKey(pending, tried)), this.#failed),
@@ -101,7 +101,7 @@ export class WritePath {
   async #untilSettled(pending: PendingCommand): Promise<Outcome> {
     const { effects } = this.#deps
     for (let tries = 0; tries < DECIDE_AGAIN_MAX; ) {
-      const turn = this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0)
+      const turn = this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0, pending.caller.tenant)
       if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
       const loading = this.#load(pending)

@@ -157,7 +157,8 @@ export class Connection {
         await this.probe()
         break
       } catch {
-        await sleep(this.timings.probeMs * (0.5 + Math.random()), undefined, { ref: false })
+        const pause = { signal: this.closing, ref: false }
+        await sleep(this.timings.probeMs * (0.5 + Math.random()), undefined, pause).catch(() => undefined)
       }
     }
     if (this.#status.state === 'unavailable') this.#tell({ state: 'ready' })

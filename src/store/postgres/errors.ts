@@ -2,7 +2,8 @@
 import type { AppendResult } from '../event-store.ts'
 
 const RETRY_MS = 500
-const FULL_DISK = '53100'
+export const FULL_DISK = '53100'
+export const READ_ONLY = '25006'
 /** The transaction was rolled back for certain, and the same one may succeed at once (PostgreSQL, appendix A). */
 const TRY_AGAIN: ReadonlySet<string> = new Set(['40001', '40P01', '23505'])
 
@@ -29,6 +30,11 @@ export function writeFailure(error: unknown, sent: boolean): WriteFailure {
   return { kind: 'refused', result: unavailable(advice(code, detail)) }
 }
 
+/** The server's words, with what to do where that is known. */
+export function refusalDetail(error: unknown): string {
+  return advice(sqlState(error) ?? '', reasonOf(error))
+}
+
 export function unavailable(detail: string): AppendResult {
   return { kind: 'unavailable', detail, retryAfterMs: RETRY_MS }
 }
@@ -42,7 +48,7 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether waiting may mend it: the server is away, starting, stopping, full of connections, or read-only for now. */
 export function isPassing(error: unknown): boolean {
   const code = sqlState(error)
-  return code === undefined || saysAway(code) || code.startsWith('53') || code === '25006'
+  return code === undefined || saysAway(code) || code.startsWith('53') || code === READ_ONLY
 }
 
 /** Of an error that waiting may mend: what stands in the way. */
@@ -96,7 +102,7 @@ const TO_DO: Readonly<Record<string, string>> = {
 }
 
 function advice(code: string, detail: string): string {
-  if (code === '25006') return 'the server is read-only: connect to the primary, or wait for its promotion'
+  if (code === READ_ONLY) return 'the server is read-only: connect to the primary, or wait for its promotion'
   if (code === '53300')
     return 'the server has no connection left for the ledger: raise max_connections or lower the others'
   if (code === '42501')

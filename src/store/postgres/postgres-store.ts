@@ -24,13 +24,14 @@ import { isSameEvent } from '../known-events.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
-import { isAway, reasonOf, refusalWithAdvice, unavailable } from './errors.ts'
+import { isAway, reasonOf, refusalWithAdvice } from './errors.ts'
 import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
+import { lostSequence, probeWrite } from './refusals.ts'
 import { checkSchema } from './schema-check.ts'
 import { checkServer, closeSessions, type LastKnown, openSessions, type Sessions } from './sessions.ts'
 import { type TailWatch, watchTail } from './tail-watch.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
-import { writeGroup } from './write-group.ts'
+import { refusedBy, writeGroup } from './write-group.ts'
 
 const MAX_APPEND_BYTES = 4 * 1024 * 1024
 
@@ -51,7 +52,7 @@ export interface PostgresOptions {
 /**
  * Waits for the server, and looks whether it keeps what it acknowledges and holds our schema. Throws `StoreOpenError`: `store-unsupported` for
  * a URL or a server that cannot be used, `store-unreadable` for refused credentials, `store-newer`, `store-corrupt` for an altered
- * schema, `store-away` where nobody answers in time.
+ * schema or a sequence behind its events, `store-away` where nobody answers in time.
  */
 export async function openPostgresStore({ url, timings, limits, patience }: PostgresOptions): Promise<EventStore> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
@@ -59,6 +60,8 @@ export async function openPostgresStore({ url, timings, limits, patience }: Post
   try {
     await waitForServer(sessions, waits, patience)
     await checkSchema(sessions)
+    const fault = await lostSequence(sessions)
+    if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${sessions.target.shown}: ${fault}`)
   } catch (error) {
     await closeSessions(sessions)
     throw error
@@ -100,7 +103,6 @@ export class PostgresStore implements EventStore {
   readonly #timings: Timings
   readonly #groups: AppendGroups
   readonly #wakeups = new Wakeups()
-  readonly #closing = new AbortController()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   #status: StoreStatus = { state: 'ready' }
   #tail: TailWatch | undefined
@@ -109,6 +111,9 @@ export class PostgresStore implements EventStore {
   /** The same by who knows more: what others wrote counts as well. */
   #held: HeldTo | undefined
   #probing: Promise<void> | undefined
+  /** The server answers, and takes no event: looked at by writing. */
+  #isRefusing = false
+  readonly #closing = new AbortController()
   #looking: Promise<void> | undefined
 
   constructor(sessions: Sessions, timings: Timings, limits: GroupLimits = GROUP_LIMITS) {
@@ -117,7 +122,8 @@ export class PostgresStore implements EventStore {
     sessions.onUnanswered(() => this.#look())
     sessions.holdTo({ last: () => this.#lastKnown(), onLack: (known) => this.#hasLost(known) })
     this.#timings = timings
-    const deps = { sessions, timings, onAway: (reason: string) => this.#away(reason) }
+    const onAway = (reason: string): void => this.#away(reason)
+    const deps = { sessions, timings, onAway, onRefusing: (status: StoreStatus) => this.#refuses(status) }
     this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
   }
 
@@ -127,7 +133,7 @@ export class PostgresStore implements EventStore {
 
   async append(append: Append): Promise<AppendResult> {
     const bytes = checkAppend(append, this.maxAppendBytes)
-    if (this.#status.state !== 'ready') return unavailable(this.#status.detail ?? 'the server does not answer')
+    if (this.#status.state !== 'ready') return refusedBy(this.#status)
     const result = await this.#groups.add(append, bytes)
     if (result.kind !== 'appended') return result
     this.#remember(append, result.position)
@@ -202,6 +208,11 @@ export class PostgresStore implements EventStore {
     await closeSessions(this.#sessions)
   }
 
+  /** For good: no look at the server mends it. */
+  get #isDamaged(): boolean {
+    return this.#status.state === 'failed'
+  }
+
   #watch(): TailWatch {
     this.#tail ??= watchTail(this.#sessions, this.#wakeups, this.#timings)
     return this.#tail
@@ -233,17 +244,29 @@ export class PostgresStore implements EventStore {
   }
 
   #away(reason: string): void {
-    if (this.#wakeups.closed || this.#status.state === 'failed') return
+    if (this.#wakeups.closed || this.#isDamaged) return
     this.#setStatus({ state: 'unavailable', detail: `the server does not answer: ${reason}` })
+    this.#probeUntilBack()
+  }
+
+  #refuses(status: StoreStatus): void {
+    if (this.#wakeups.closed || this.#isDamaged) return
+    this.#setStatus(status)
+    if (status.state === 'failed') return
+    this.#isRefusing = true
+    this.#probeUntilBack()
+  }
+
+  #probeUntilBack(): void {
     this.#probing ??= this.#probe().finally(() => {
       this.#probing = undefined
     })
   }
 
-  /** Until the server is back, and is one that holds our last event. */
+  /** Until the server is back, takes events, and is one that holds our last event. */
   async #probe(): Promise<void> {
-    while (!this.#wakeups.closed) {
-      const { signal } = this.#closing
+    const { signal } = this.#closing
+    while (!this.#wakeups.closed && !this.#isDamaged) {
       // Whoever closes the store waits for this, in a process that nothing else may hold.
       await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false, signal }).catch(
         () => undefined,
@@ -255,11 +278,15 @@ export class PostgresStore implements EventStore {
         const last = this.#lastKnown()
         const found = last === undefined ? undefined : await recordAt(this.#sessions, last.position)
         if (last !== undefined && !isSameEvent(found, last)) this.#hasLost(last)
-        else if (this.#status.state !== 'failed') this.#setStatus({ state: 'ready' })
+        else if (this.#isRefusing) await probeWrite(this.#sessions)
+        // What was found meanwhile by an append is no passing matter.
+        if (this.#isDamaged) return
+        this.#isRefusing = false
+        this.#setStatus({ state: 'ready' })
         this.#wakeups.notify()
         return
       } catch {
-        // Still away, or a standby that is being promoted.
+        // Still away or full, or a standby that is being promoted.
       }
     }
   }

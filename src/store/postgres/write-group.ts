@@ -4,9 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Append, AppendResult } from '../event-store.ts'
+import type { Append, AppendResult, StoreStatus } from '../event-store.ts'
 import { bigintArray, bytesArray, integerArray, textArray } from './binary-array.ts'
 import { unavailable, type WriteFailure, writeFailure } from './errors.ts'
+import { refusesAll } from './refusals.ts'
 import { GROUP_SIZE } from './schema.ts'
 import { knownRow, type Row, type Sessions } from './sessions.ts'
 import type { Timings } from './timings.ts'
@@ -22,6 +23,8 @@ export interface WriteDeps {
   readonly timings: Timings
   /** Called where the server did not answer, with the reason. */
   readonly onAway: (reason: string) => void
+  /** Called where the server refused what it would refuse of everybody. */
+  readonly onRefusing: (status: StoreStatus) => void
 }
 
 /** Each append's result, in order. Never throws. */
@@ -55,7 +58,7 @@ async function writeAlone(deps: WriteDeps, append: Append): Promise<AppendResult
     if (outcome.kind === 'refused') return outcome.result
     if (outcome.kind === 'lost') return settle(deps, append, outcome.detail)
   }
-  return unavailable('other writers are in the way')
+  return unavailable('other writers were faster each time: try again')
 }
 
 /**
@@ -92,7 +95,7 @@ async function findWritten({ sessions }: WriteDeps, append: Append): Promise<App
   }
 }
 
-async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[]): Promise<Outcome> {
+async function send({ sessions, onAway, onRefusing }: WriteDeps, appends: readonly Append[]): Promise<Outcome> {
   const { writer, target } = sessions
   let client: pg.PoolClient | undefined
   try {
@@ -114,7 +117,10 @@ async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[])
     client?.release(failure.kind === 'lost' || !(error instanceof Error) || error)
     if (failure.kind === 'lost' || client === undefined)
       onAway(failure.kind === 'lost' ? failure.detail : String(error))
-    return failure
+    const refusing = refusesAll(error)
+    if (refusing === undefined) return failure
+    onRefusing(refusing)
+    return failure.kind === 'contended' ? { kind: 'refused', result: refusedBy(refusing) } : failure
   }
 }
 
@@ -131,6 +137,11 @@ function appendCall(schema: string): string {
 function appendBehind(schema: string): string {
   return `SELECT ${COLUMNS} FROM (${knownRow(schema, '$10', '$11')}) known CROSS JOIN LATERAL
     ${schema}.append_group(CASE WHEN known.position = $10::bigint THEN $1::text[] END, $2, $3, $4, $5, $6, $7, $8, $9)`
+}
+
+/** What an append gets from a store of which this is the status. */
+export function refusedBy({ state, detail = 'the server does not answer' }: StoreStatus): AppendResult {
+  return state === 'full' ? { kind: 'full', detail } : unavailable(detail)
 }
 
 function parameters(appends: readonly Append[]): unknown[] {
