@@ -30,12 +30,16 @@ export async function callTool(
       feed.endWith(call)
       resolve(feed)
     }
-    const start = (): Promise<unknown> => inCallSpan(identity, trace, (at) => new OneCall(at, trace, open).value())
+    const start = () => inCallSpan(identity, trace, (at) => new OneCall(at, trace, open).value())
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
-    call.then(resolve, (error: unknown) => {
-      const received = spec.stream ? receivedBefore(error).map((part) => spec.codecs.decode(part)) : []
-      if (received.length === 0) reject(error)
-      else resolve(servedParts(received, { error }))
-    })
+    call
+      .then((opened) => {
+        resolve(opened())
+      })
+      .catch((error: unknown) => {
+        const received = spec.stream ? receivedBefore(error).map((part) => spec.codecs.decode(part)) : []
+        if (received.length === 0) reject(error)
+        else resolve(servedParts(received, { error }))
+      })
   })
 }
