@@ -5,6 +5,7 @@ import { inCallSpan } from '../tracing/call-span.ts'
 import { identifyCall } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { OneCall } from './one-call.ts'
+import { warnOfSameCall } from './same-call.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
 /** Calls a tool at a place in a run. Identity, divergence and recursion are checked before this returns. */
@@ -34,6 +35,7 @@ export async function callTool(
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
     call
       .then((opened) => {
+        warnOfSameCall(identity)
         resolve(opened())
       })
       .catch((error: unknown) => {

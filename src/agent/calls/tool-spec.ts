@@ -172,6 +172,8 @@ export class ToolRegistry {
   readonly onApproval: OnApproval | undefined
   /** Called where a run waits for a signal or a time. */
   readonly onWaiting: OnWaiting | undefined
+  /** Tools whose second equal call was warned of. */
+  readonly warnedOfSame = new Set<string>()
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
   readonly #tools = new Map<string, AnyTool>()

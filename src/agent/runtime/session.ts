@@ -66,6 +66,8 @@ export class Session {
   readonly whenOwned: RunOptions['whenOwned'] | undefined
   /** What `run.patched` answered, by scope and id: the same to everybody. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
+  /** Keys of calls whose result was given to somebody. */
+  readonly answered = new Set<string>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** Arguments of calls as they were, where the policy left something out of them. */
