@@ -71,7 +71,7 @@ async function killed(
   return { isOver, output }
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(12, 100), 'over HTTP': rounds(2, 10) }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(12, 30), 'over HTTP': rounds(2, 10) }
 /** Killed at every command in the long suite, at one of them in the quick one. */
 const EVERY = rounds(0, 1) === 1
 
