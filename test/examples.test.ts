@@ -213,7 +213,7 @@ examples('three agents: a contradiction is refused with its findings, rewound an
 })
 
 examples('manifest: an agent that returns its own section only is accepted, and the entities stay', () => {
-  assert.equal(printed('manifest'), ['{"entities":["Apple"],"summary":"revenue up","analysis":"growth at 5%"}'])
+  assert.equal(printed('manifest'), ['{"analysis":"growth at 5%","entities":["Apple"],"summary":"revenue up"}'])
 })
 
 examples('fork and join: each strategy, what lost is undone, a conflict is named', () => {

@@ -16,6 +16,7 @@ export type AgentErrorCode =
   | 'script-over'
   | 'not-recordable'
   | 'invalid-codec'
+  | 'invalid-errors'
   | 'invalid-resolution'
   | 'call-not-found'
   | 'codec-failed'

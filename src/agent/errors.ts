@@ -1,5 +1,5 @@
 /** @module Every error of the runtime: a stable code, and what a program or a person needs to go on. */
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { AgentErrorCode } from './error-codes.ts'
 import type { Established, Finding } from './pipeline/handoff-types.ts'
@@ -103,8 +103,12 @@ export class OutcomeUnknown extends Error {
  */
 export class InDoubt extends AgentError {
   static override readonly errorName = 'InDoubt'
-  constructor(call: { tool: string; callId: string; runId: string }, options?: ErrorOptions) {
-    const details = { tool: call.tool, callId: call.callId, runId: call.runId }
+  constructor(
+    call: { tool: string; callId: string; runId: string; reason?: string | undefined },
+    options?: ErrorOptions,
+  ) {
+    const { tool, callId, runId, reason } = call
+    const details = { tool, callId, runId, ...(reason !== undefined && { reason }) }
     super(
       'call-in-doubt',
       `whether ${call.tool} was executed is not known (call ${call.callId}): find out, then cs.resolve it`,
@@ -220,8 +224,9 @@ export class HandoffRefused extends AgentError {
 }
 
 /**
- * A failure of a tool as the record holds it: served on resume and replay in place of the error that was thrown then. `code` and `evidence` as far as that
- * error had them.
+ * A failure of a call as the record holds it: what its caller catches, the same live, on resume and on replay. `name`, `message`, `code` and `status` are those of
+ * the error that was thrown, as far as it had them. `cause` is that error itself, in the life that saw it alone. A class of your own is caught as itself where the
+ * tool names it (`errors`).
  * @example
  * ```ts
  * import { open, RecordedFailure } from 'countersign/agent'
@@ -229,20 +234,23 @@ export class HandoffRefused extends AgentError {
  * await using cs = await open({ path: ':memory:' })
  * const book = cs.tool(async (): Promise<string> => Promise.reject(new Error('no seat is left')), { name: 'book' })
  * const body = async () => book().catch((error: Error) => `${error.message} (${error instanceof RecordedFailure})`)
- * console.log(await cs.run({ id: 'trip', name: 'trip' }, body)) // no seat is left (false)
- * const again = async () => body().then((said) => said.replace('true', 'false'))
- * console.log((await cs.replay('trip', again)).verdict)
+ * console.log(await cs.run({ id: 'trip', name: 'trip' }, body)) // no seat is left (true)
+ * console.log((await cs.replay('trip', body)).verdict) // exact
  * ```
  */
 export class RecordedFailure extends Error {
   readonly code: string | undefined
+  /** Of an answer over HTTP, where the error told one. */
+  readonly status: number | undefined
   readonly evidence: Json | undefined
 
-  constructor({ message, code, details }: Failure) {
-    super(message)
-    this.name = nameIn(details) ?? 'RecordedFailure'
+  constructor({ message, code, details = null }: Failure, options?: ErrorOptions) {
+    super(message, options)
+    const { name, status } = isJsonObject(details) ? details : {}
+    this.name = typeof name === 'string' ? name : 'RecordedFailure'
     this.code = code
-    this.evidence = details
+    this.status = typeof status === 'number' ? status : undefined
+    this.evidence = details ?? undefined
   }
 }
 
@@ -275,12 +283,17 @@ const NAME_MAX_CHARS = 256
 
 /** What the record keeps of anything that was thrown. */
 export function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) return { message: clip(String(error), MESSAGE_MAX_CHARS) }
-  const code = 'code' in error && typeof error.code === 'string' ? clip(error.code, NAME_MAX_CHARS) : ''
+  if (typeof error !== 'object' || error === null) return { message: clip(String(error), MESSAGE_MAX_CHARS) }
+  const { name, message, code, status, statusCode } = error as Readonly<Record<string, unknown>>
+  const told = [status, statusCode].find((each) => typeof each === 'number' && Number.isFinite(each))
+  const details = {
+    ...(typeof name === 'string' && name !== '' && { name: clip(name, NAME_MAX_CHARS) }),
+    ...(told !== undefined && { status: told as number }),
+  }
   return {
-    message: clip(error.message, MESSAGE_MAX_CHARS),
-    ...(code !== '' && { code }),
-    details: { name: clip(error.name, NAME_MAX_CHARS) },
+    message: clip(typeof message === 'string' ? message : String(error), MESSAGE_MAX_CHARS),
+    ...(typeof code === 'string' && code !== '' && { code: clip(code, NAME_MAX_CHARS) }),
+    ...(Object.keys(details).length > 0 && { details }),
   }
 }
 
@@ -289,9 +302,4 @@ export function clip(text: string, maxChars: number): string {
   return text
     .slice(0, maxChars)
     .replaceAll(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd')
-}
-
-function nameIn(details: Json | undefined): string | undefined {
-  if (typeof details !== 'object' || details === null || !('name' in details)) return undefined
-  return typeof details.name === 'string' ? details.name : undefined
 }

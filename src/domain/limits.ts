@@ -1,5 +1,6 @@
 /** @module What stands against a budget's limits: before something is reserved, and after something was used. */
 import { type ReservationState, type RunState, type Spend, slot, zeroSpend } from '../../projections/run-state.ts'
+import { budgetRefusalText } from '../../schemas/budget-refusal.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { addMoney, fromNano, MONEY_MAX_NANO, toNano } from '../../schemas/money.ts'
 import type { BudgetLimits, Usage } from '../../schemas/values.ts'
@@ -85,12 +86,8 @@ function costOver(limit: string | undefined, { requested, scope, spend }: Measur
 
 export function budgetExceeded(exceeded: Exceeded): Refusal {
   const { agent, scope, dimension, limit, spent, reserved, requested } = exceeded
-  const holder = scope === 'run' ? 'the run' : `agent ${agent}`
-  return refusal(
-    'budget-exceeded',
-    `${requested} ${dimension} would take ${holder} over its limit of ${limit} (${spent} spent, ${reserved} reserved)`,
-    { evidence: { agent, scope, dimension, limit, spent, reserved, requested } },
-  )
+  const evidence = { agent, scope, dimension, limit, spent, reserved, requested }
+  return refusal('budget-exceeded', budgetRefusalText(evidence), { evidence })
 }
 
 /** One currency a run: its budget's, else the first one named. */

@@ -132,29 +132,32 @@ for (const { name, open } of HOMES) {
     assert.equal(got, [{ args: [5], result: 'p-5' }])
   })
 
-  run('a failed tool is tried again, with its key unchanged, and its error is the one it threw', async () => {
-    await using home = await open()
-    const cs = home.process()
-    const keys: (string | undefined)[] = []
-    const failures: Error[] = []
-    const flaky = cs.tool(
-      (lasts: number) => {
-        keys.push(currentCall()?.idempotencyKey)
-        if (keys.length <= lasts) {
-          failures.push(new Error(`try ${keys.length}`))
-          throw failures.at(-1)
-        }
-        return keys.length
-      },
-      { name: 'flaky', retries: 2, backoff: NO_WAIT, dedupe: 'position' },
-    )
-    assert.is(await cs.run(() => flaky(2)), 3)
-    assert.is(new Set(keys).size, 1)
-    keys.length = 0
-    const error = await rejection(cs.run(() => flaky(9)))
-    assert.is(keys.length, 3)
-    assert.is(error, failures.at(-1))
-  })
+  run(
+    'a failed tool is tried again, with its key unchanged, and its error is the cause of what is caught',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      const keys: (string | undefined)[] = []
+      const failures: Error[] = []
+      const flaky = cs.tool(
+        (lasts: number) => {
+          keys.push(currentCall()?.idempotencyKey)
+          if (keys.length <= lasts) {
+            failures.push(new Error(`try ${keys.length}`))
+            throw failures.at(-1)
+          }
+          return keys.length
+        },
+        { name: 'flaky', retries: 2, backoff: NO_WAIT, dedupe: 'position' },
+      )
+      assert.is(await cs.run(() => flaky(2)), 3)
+      assert.is(new Set(keys).size, 1)
+      keys.length = 0
+      const error = await rejection(cs.run(() => flaky(9)))
+      assert.is(keys.length, 3)
+      assert.is((error as Error).cause, failures.at(-1))
+    },
+  )
 
   run('a tool outside of a run refuses; its bare function works', async () => {
     await using home = await open()

@@ -14,7 +14,7 @@ import { rejection } from './homes.ts'
 
 const settling = suite('leases and outcomes')
 
-const claimed = { callId: 'c', fence: 3, leaseMs: 6, attempt: 1 }
+const claimed = { callId: 'c', fence: 3, leaseMs: 6, attempt: 1, claimedAt: '2026-01-01T00:00:00.000Z' }
 
 /** A ledger that answers as told, and notes what it was asked. */
 function told(...answers: (Reply | Error)[]) {

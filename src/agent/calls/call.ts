@@ -5,6 +5,7 @@ import { inCallSpan } from '../tracing/call-span.ts'
 import { identifyCall } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { OneCall } from './one-call.ts'
+import { warnOfSameCall } from './same-call.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
 /** Calls a tool at a place in a run. Identity, divergence and recursion are checked before this returns. */
@@ -30,12 +31,17 @@ export async function callTool(
       feed.endWith(call)
       resolve(feed)
     }
-    const start = (): Promise<unknown> => inCallSpan(identity, trace, (at) => new OneCall(at, trace, open).value())
+    const start = () => inCallSpan(identity, trace, (at) => new OneCall(at, trace, open).value())
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
-    call.then(resolve, (error: unknown) => {
-      const received = spec.stream ? receivedBefore(error).map((part) => spec.codecs.decode(part)) : []
-      if (received.length === 0) reject(error)
-      else resolve(servedParts(received, { error }))
-    })
+    call
+      .then((opened) => {
+        warnOfSameCall(identity)
+        resolve(opened())
+      })
+      .catch((error: unknown) => {
+        const received = spec.stream ? receivedBefore(error).map((part) => spec.codecs.decode(part)) : []
+        if (received.length === 0) reject(error)
+        else resolve(servedParts(received, { error }))
+      })
   })
 }

@@ -104,7 +104,7 @@ const TAG = '$codec'
 const PLAIN = 'object'
 const DEPTH_MAX = 200
 
-/** The codecs of one runtime. Without any, values are taken and served as they are. */
+/** The codecs of one runtime. */
 export class Codecs {
   readonly #byTag: ReadonlyMap<string, Codec>
 
@@ -121,14 +121,21 @@ export class Codecs {
     this.#byTag = byTag
   }
 
-  /** The value with tagged JSON in place of what a codec keeps. Throws `not-recordable`, with the path, where a codec fails. */
-  encode(value: unknown): unknown {
-    return this.#byTag.size === 0 ? value : this.#encodeAt(value, '', 0)
+  get isEmpty(): boolean {
+    return this.#byTag.size === 0
   }
 
-  /** The value as it was. Throws `codec-failed` where a codec fails, and `codec-missing` for a tag that no codec has. */
+  /** The value with tagged JSON in place of what a codec keeps. Throws `not-recordable`, with the path, where a codec fails. */
+  encode(value: unknown): unknown {
+    return this.#encodeAt(value, '', 0)
+  }
+
+  /**
+   * The value as it was, for one caller: a copy, which that caller may change. Throws `codec-failed` where a codec fails, and `codec-missing` for a tag that no
+   * codec has.
+   */
   decode(recorded: unknown): unknown {
-    return this.#byTag.size === 0 ? recorded : this.#decodeAt(recorded, '')
+    return this.#decodeAt(recorded, undefined)
   }
 
   #encodeAt(value: unknown, path: string, depth: number): unknown {
@@ -148,29 +155,43 @@ export class Codecs {
     return Object.hasOwn(value, TAG) ? { [TAG]: PLAIN, value: copy } : copy
   }
 
-  #decodeAt(recorded: unknown, path: string): unknown {
+  #decodeAt(recorded: unknown, at: Place | undefined): unknown {
     if (typeof recorded !== 'object' || recorded === null) return recorded
-    if (Array.isArray(recorded)) return recorded.map((item, i) => this.#decodeAt(item, `${path}/${i}`))
+    if (Array.isArray(recorded)) return recorded.map((item, i) => this.#decodeAt(item, { above: at, key: String(i) }))
     const { [TAG]: tag, value } = recorded as Record<string, unknown>
-    if (isTagged(recorded) && tag !== PLAIN) return this.#restored(String(tag), value, path)
-    const plain = tag === PLAIN && isTagged(recorded) ? (value as object) : recorded
-    const entries = Object.entries(plain).map(([key, item]) => [key, this.#decodeAt(item, path + pointerStep(key))])
+    const isTag = tag !== undefined && isTagged(recorded)
+    if (isTag && tag !== PLAIN) return this.#restored(String(tag), value, at)
+    const entries = Object.entries(isTag ? (value as object) : recorded).map(([key, item]) => {
+      return [key, this.#decodeAt(item, { above: at, key })]
+    })
     return Object.fromEntries(entries)
   }
 
-  #restored(tag: string, value: unknown, path: string): unknown {
+  #restored(tag: string, value: unknown, at: Place | undefined): unknown {
     const codec = this.#byTag.get(tag)
+    const path = pointerOf(at)
     if (codec === undefined) {
       const message = `the record holds a ${tag} at ${path || 'the whole'}, and no codec of that tag is named in open({ codecs })`
       throw new AgentError('codec-missing', message, { tag, path })
     }
     try {
-      return codec.decode(this.#decodeAt(value, path))
+      return codec.decode(this.#decodeAt(value, at))
     } catch (error) {
+      if (error instanceof AgentError) throw error
       const message = `the codec ${tag} cannot restore what the record holds at ${path || 'the whole'}: ${String(error)}`
       throw new AgentError('codec-failed', message, { tag, path }, { cause: error })
     }
   }
+}
+
+/** Where in a value: put together only where something is wrong there. */
+interface Place {
+  readonly above: Place | undefined
+  readonly key: string
+}
+
+function pointerOf(at: Place | undefined): string {
+  return at === undefined ? '' : pointerOf(at.above) + pointerStep(at.key)
 }
 
 function isTagged(recorded: object): boolean {

@@ -6,7 +6,10 @@ export interface Claimed {
   readonly callId: string
   readonly fence: number
   readonly leaseMs: number
+  /** Of the call, from 1: those of earlier lives count. */
   readonly attempt: number
+  /** As the record says it. */
+  readonly claimedAt: string
   /** What is held on the budget for it. */
   readonly reservationId?: string
 }
@@ -18,6 +21,7 @@ export function claimedIn(body: JsonObject): Claimed {
     fence: Number(body.fence),
     leaseMs: Number(body.leaseMs),
     attempt: Number(body.attempt),
+    claimedAt: String(body.claimedAt ?? new Date().toISOString()),
     ...(typeof body.reservationId === 'string' && { reservationId: body.reservationId }),
   }
 }

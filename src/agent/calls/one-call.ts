@@ -1,9 +1,12 @@
 /** @module One call: served from the record, or claimed, carried out and settled (RUN-1 to RUN-18). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
+import type { Failure } from '../../../schemas/values.ts'
 import { pause } from '../../client/transport.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import { HALTING } from '../halting.ts'
+import { asRecorded } from '../history/budget-refusal.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isBeside, isInside, leave } from '../runtime/call-execution.ts'
@@ -15,6 +18,7 @@ import { usageAttributes } from '../tracing/call-span.ts'
 import { ApprovalWait, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
+import { caughtError } from './caught-error.ts'
 import { unlessUnreachable } from './claim-queue.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, underLease } from './lease.ts'
@@ -23,7 +27,7 @@ import { parseArguments } from './parse-arguments.ts'
 import { recordedResult } from './recorded-result.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
-import { type Settling, settled, settleSuccess } from './settle.ts'
+import { endIn, type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
@@ -40,6 +44,9 @@ export class OneCall {
   #approvalWait: ApprovalWait | undefined
   readonly #open: (parts: PartStream) => void
   #parts: PartStream | undefined
+  /** What it gave is nowhere on record. */
+  #isBare = false
+  #isTried = false
 
   constructor(identity: CallIdentity, trace: CallTrace, open: (parts: PartStream) => void) {
     this.#open = open
@@ -48,29 +55,44 @@ export class OneCall {
     this.#spec = identity.spec
   }
 
-  async value(): Promise<unknown> {
+  /** Gives what opens the value: each that joined the call opens it for itself. */
+  async value(): Promise<() => unknown> {
     const { session } = this.#identity.execution
-    this.#args = await parseArguments(this.#spec, this.#identity.input)
+    this.#args = await this.#arguments()
     for (let failures = 0; ; ) {
       session.mustBeActive()
       const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
-      if (step.kind === 'value') return this.#restored(step.value)
-      if (step.kind === 'kept') return this.#restored(await recordedResult(this.#identity, step.call))
+      if (step.kind === 'value') return this.#opener(step.value)
+      if (step.kind === 'kept') return this.#opener(await recordedResult(this.#identity, step.call))
       if (step.kind === 'again') continue
       failures += 1
       const { retries, retryScope } = this.#spec
       if (session.halted !== undefined) throw session.halted
       // A failure that the tool means for its caller is an answer, and the same one again.
-      if (isToolError(step.error) || this.#wasOpened(step.error)) throw step.error
+      if (isToolError(step.error) || this.#wasOpened(step.error)) throw this.#caught(step)
       const signal = signalAt(this.#identity.execution)
-      if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw step.error
+      if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw this.#caught(step)
       const waitMs = this.#spec.retryWaitMs(step.error, failures)
-      if (waitMs === undefined) throw step.error
+      if (waitMs === undefined) throw this.#caught(step)
       if (step.live) await pause(waitMs, signal)
     }
   }
 
-  /** Live and served alike. What no codec can restore halts the run: it stays as it is, and goes on once the codec is there. */
+  /** One shape, live as well as from the record. */
+  #caught({ error, failure, live }: Extract<Step, { kind: 'failed' }>): unknown {
+    if (failure === undefined) return error
+    const { caught, errors, codecs } = this.#spec
+    const options = live ? { cause: error } : undefined
+    const recorded = inCanonicalOrder(failure) as unknown as Failure
+    return caught?.(recorded, options) ?? caughtError(recorded, { classes: errors, codecs }, options)
+  }
+
+  /** Live and served alike, for each caller: a value of its own. What no codec can restore halts the run: it stays as it is, and goes on once the codec is there. */
+  #opener(recorded: Json): () => unknown {
+    const isBare = this.#isBare
+    return () => (isBare ? recorded : this.#restored(recorded))
+  }
+
   #restored(recorded: Json): unknown {
     try {
       const value = this.#spec.codecs.decode(recorded)
@@ -120,7 +142,9 @@ export class OneCall {
     const { session } = this.#identity.execution
     if (match?.kind === 'open') {
       this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
-      const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId })
+      const { outcome } = match.call.attempts.at(-1) ?? {}
+      const reason = outcome?.kind === 'unknown' ? outcome.reason : undefined
+      const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId, reason })
       // What the earlier code was answered, the current code is answered; else the record ends here.
       return match.seen ? doubt : session.halt(doubt)
     }
@@ -138,15 +162,23 @@ export class OneCall {
     const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
-    if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
+    if (!reply.ok) return this.#refused(new LedgerRefused(asRecorded(reply.problem)))
     if (!reply.created) return this.#recorded(reply.body)
     const claimed = claimedIn(reply.body)
     if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
     return this.#carryOut(claimed)
   }
 
+  /** As they would be read back from the record, and fresh for each try: what a tool changes in them is seen by that try alone. */
+  #arguments(): unknown {
+    const { args, input } = this.#identity
+    // Called with nothing at all: a default of the tool's own may stand for that.
+    return parseArguments(this.#spec, input === undefined ? undefined : this.#spec.codecs.decode(args))
+  }
+
   /** The author chose to go on without a record. */
   async #bare(): Promise<unknown> {
+    this.#isBare = true
     const context = { idempotencyKey: this.#identity.key, callId: '', attempt: 1, signal: new AbortController().signal }
     return this.#spec.execute(this.#args, context)
   }
@@ -206,7 +238,8 @@ export class OneCall {
   async #carriedOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#identity.execution
     const { callId, attempt } = claimed
-    this.#note(callId, { startedAt: new Date().toISOString() })
+    this.#note(callId, { startedAt: claimed.claimedAt, attempts: 0 })
+    this.#trace.attempts = attempt
     this.#trace.carriedOut = true
     const { connection } = liveOf(session)
     const inside = executionInside(this.#identity, claimed)
@@ -238,13 +271,13 @@ export class OneCall {
       return await this.#settle(settling, attempted)
     } catch (error) {
       throw error instanceof OutcomeNotRecorded ? session.halt(error) : error
-    } finally {
-      this.#trace.endedAt = new Date().toISOString()
     }
   }
 
   async #execute(context: CallContext): Promise<unknown> {
     const { stream, codecs, name } = this.#spec
+    if (this.#isTried) this.#args = await this.#arguments()
+    this.#isTried = true
     const returned = await this.#spec.execute(this.#args, context)
     if (!stream) return returned
     if (!isPartSource(returned))
@@ -264,32 +297,53 @@ export class OneCall {
     const { session } = this.#identity.execution
     if (attempted.kind === 'succeeded') {
       const found = await settleSuccess(settling, attempted.value)
+      this.#ended(found)
       // What the record does not have, the compensation of this life has.
       const isWhole = found.kind === 'result' && found.redacted !== true && this.#spec.record !== 'digest'
-      if (!isWhole) session.unrecorded.set(callId, attempted.value)
+      const { codecs } = this.#spec
+      if (!isWhole)
+        session.unrecorded.set(callId, found.kind === 'result' ? codecs.decode(found.value) : attempted.value)
       if (found.kind === 'result') return { kind: 'value', value: found.value }
       if (found.kind === 'refused')
         return { kind: 'failed', error: new ResultTooLarge(this.#spec.name, found.reason), live: true }
       throw session.fail(resultNotRecorded(this.#spec.name, callId, found.reason))
     }
     if (attempted.kind === 'failed' || this.#spec.phase === 'model') {
-      const failure = this.#spec.failure(attempted.error)
-      await settled(settling, { error: this.#parts?.failure(failure) ?? failure })
-      return { kind: 'failed', error: attempted.error, live: true }
+      const own = this.#spec.failure(attempted.error)
+      const error = this.#parts?.failure(own) ?? own
+      const answer = await settled(settling, { error })
+      this.#ended(endIn(answer))
+      const failure = answer.redacted === undefined ? error : await this.#recordedFailure(callId)
+      return { kind: 'failed', error: attempted.error, failure, live: true }
     }
-    await settled(settling, { unknown: { reason: attempted.reason } })
-    return this.#afterUnknown(callId, attempted.error)
+    this.#ended(endIn(await settled(settling, { unknown: { reason: attempted.reason } })))
+    return this.#afterUnknown(callId, attempted)
   }
 
-  async #afterUnknown(callId: string, cause: unknown): Promise<Step> {
+  /** What the policy has left of the text. */
+  async #recordedFailure(callId: string): Promise<Failure> {
+    const { session } = this.#identity.execution
+    const calls = await reach(session, () => liveOf(session).connection.calls(session.runId))
+    return calls.find((call) => call.callId === callId)?.error as unknown as Failure
+  }
+
+  async #afterUnknown(
+    callId: string,
+    { error: cause, reason }: Extract<Attempted, { kind: 'unknown' }>,
+  ): Promise<Step> {
     const { session } = this.#identity.execution
     const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
     if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
-    if (cleared.kind === 'not-executed') return { kind: 'failed', error: cause, live: true }
-    const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause })
+    if (cleared.kind === 'not-executed')
+      return { kind: 'failed', error: cause, failure: { message: reason, code: 'outcome-unknown' }, live: true }
+    const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId, reason }, { cause })
     if (this.#spec.onUnknown === 'retry') return { kind: 'failed', error: doubt, live: true }
     throw doubt
+  }
+
+  #ended({ endedAt }: { readonly endedAt?: string }): void {
+    if (endedAt !== undefined) this.#trace.endedAt = endedAt
   }
 
   #note(callId: string, { startedAt, attempts = 1 }: { startedAt?: string; attempts?: number } = {}): void {

@@ -1,5 +1,6 @@
 /** @module What the record has of a call, as one step of asking for it. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
 import type { RecordedOutcome } from '../history/recorded-outcome.ts'
 import { ResultTooLarge } from '../loop/tool-error.ts'
@@ -11,14 +12,16 @@ export type Step =
   | { readonly kind: 'value'; readonly value: Json }
   /** A success whose value lies beside the events, or nowhere. */
   | { readonly kind: 'kept'; readonly call: RecordedResult }
-  | { readonly kind: 'failed'; readonly error: unknown; readonly live: boolean }
+  /** `failure`: what the record keeps of it, of which is made what the caller catches; absent: `error` is that already. */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly failure?: Failure; readonly live: boolean }
   | { readonly kind: 'again' }
 
 export function servedStep(
   outcome: Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }>,
   call: { tool: string; callId: string; runId: string },
 ): Step {
-  if (outcome.kind === 'failed') return { kind: 'failed', error: new RecordedFailure(outcome.error), live: false }
+  if (outcome.kind === 'failed')
+    return { kind: 'failed', error: new RecordedFailure(outcome.error), failure: outcome.error, live: false }
   const { unrecorded, resultRef: ref } = outcome
   if (unrecorded?.answered === true)
     return { kind: 'failed', error: new ResultTooLarge(call.tool, unrecorded.reason), live: false }

@@ -1,5 +1,5 @@
 /** @module Puts the outcome of an attempt on record, again and again until the ledger has it. */
-import type { Json } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { SettleCall } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
@@ -42,11 +42,12 @@ export interface Settling {
 }
 
 /** How a success went on record: as it is, or with the reason why its result could not. */
-export type SettledSuccess =
+export type SettledSuccess = { readonly endedAt?: string } & (
   | { readonly kind: 'result'; readonly value: Json; readonly redacted?: true }
   | { readonly kind: 'unrecorded'; readonly reason: string }
   /** Too large: its caller gets that as an answer, and the run goes on. */
   | { readonly kind: 'refused'; readonly reason: string }
+)
 
 /** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
 export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
@@ -57,7 +58,7 @@ export async function settleSuccess(settling: Settling, live: unknown): Promise<
   const reply = await settle(settling, { result: result.value, ...standing, ...(record && { record }) }, live)
   if (reply.ok) {
     const isRedacted = reply.body.redacted !== undefined
-    return { kind: 'result', value: result.value, ...(isRedacted && { redacted: true as const }) }
+    return { kind: 'result', value: result.value, ...endIn(reply.body), ...(isRedacted && { redacted: true as const }) }
   }
   const { code, evidence } = reply.problem
   const tooLarge = TOO_LARGE.has(code)
@@ -73,14 +74,24 @@ async function settleUnrecorded(
 ): Promise<SettledSuccess> {
   const reason = clip(fault.reason, REASON_MAX_CHARS)
   const answered = fault.tooLarge === true && settling.onTooLarge === 'refuse'
-  await settled(settling, { unrecorded: { reason, ...(answered && { answered }) } }, live)
-  return { kind: answered ? 'refused' : 'unrecorded', reason }
+  const answer = await settled(settling, { unrecorded: { reason, ...(answered && { answered }) } }, live)
+  return { kind: answered ? 'refused' : 'unrecorded', reason, ...endIn(answer) }
 }
 
-/** Any other outcome. Throws like `settleSuccess`. */
-export async function settled(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live?: unknown): Promise<void> {
+/** When the outcome was recorded, as the answer says it. */
+export function endIn({ endedAt }: JsonObject): { readonly endedAt?: string } {
+  return typeof endedAt === 'string' ? { endedAt } : {}
+}
+
+/** Any other outcome; gives the answer. Throws like `settleSuccess`. */
+export async function settled(
+  settling: Settling,
+  outcome: Omit<SettleCall, 'fence'>,
+  live?: unknown,
+): Promise<JsonObject> {
   const reply = await settle(settling, outcome, live)
   if (!reply.ok) throw new LedgerRefused(reply.problem)
+  return reply.body
 }
 
 async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live: unknown): Promise<Reply> {

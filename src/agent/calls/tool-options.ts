@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Cost } from '../runtime/run-options.ts'
 import type { Backoff } from './backoff.ts'
+import type { ErrorClass } from './caught-error.ts'
 import type { Recorded } from './recorded-type.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -92,6 +93,11 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
    * its one argument, or the list in it where the schema's only property is a list named `args`.
    */
   readonly parameters?: JsonObject
+  /**
+   * Classes of errors that it throws: its caller catches one as itself, live, on resume and on replay, with its own fields as far as they can be recorded. Any other
+   * error is caught as `RecordedFailure`, with `name`, `message`, `code` and `status`.
+   */
+  readonly errors?: readonly ErrorClass[]
   /** Names that it had before: what the record holds under one of them is served to it, and resumed under the recorded name. */
   readonly alias?: readonly string[]
   /** Undoes a call: a function, the name of another tool, or that there is nothing to undo. Without it a call is left standing. */

@@ -2,12 +2,13 @@
 import type { Approve } from '../../../schemas/approval.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
-import { AgentError, failureOf } from '../errors.ts'
+import { AgentError } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import type { ModelOperation } from '../tracing/trace-span.ts'
 import type { OnWaiting } from '../waits/wait-notice.ts'
 import type { OnApproval } from './approval-notice.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
+import { type ErrorClass, failureWithFields, knownErrors } from './caught-error.ts'
 import { Codecs } from './codecs.ts'
 import { type OnWait, warnOfWait } from './owner-wait.ts'
 import { type Spending, toolSpending } from './spending.ts'
@@ -68,8 +69,12 @@ export interface ToolSpec extends Spending {
   readonly agent?: string
   /** Calls made inside it stand in its own scope, which distinguishes them; default: in a scope of the call, by position. */
   readonly inside?: { readonly dedupe: 'args' | 'position'; readonly step?: StepFrame }
+  /** Classes of errors that its caller catches as themselves. */
+  readonly errors: readonly ErrorClass[]
   /** What the record keeps of an error. */
   readonly failure: (error: unknown) => Failure
+  /** What its caller catches: made of what the record keeps. Default: one of `errors`, or `RecordedFailure`. */
+  readonly caught?: (failure: Failure, options?: ErrorOptions) => unknown
   /** Milliseconds before the next try; undefined: there is none. */
   readonly retryWaitMs: (error: unknown, failures: number) => number | undefined
 }
@@ -96,11 +101,13 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
   if (body.name === '') {
     throw new AgentError('tool-unnamed', 'a tool needs a name: pass {name}, or wrap a named function')
   }
+  const { codecs = NO_CODECS } = body
+  const errors = knownErrors(body.name, options.errors)
   const backoff = options.backoff ?? BACKOFF_DEFAULT
   return {
-    codecs: NO_CODECS,
     arity: 1,
     ...body,
+    codecs,
     parameters: options.parameters,
     description: options.description,
     alias: options.alias ?? [],
@@ -123,7 +130,8 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     stream: options.stream ?? false,
     onTooLarge: options.onTooLarge ?? 'refuse',
     ...toolSpending(options),
-    failure: failureOf,
+    errors,
+    failure: (error) => failureWithFields(error, { classes: errors, codecs }),
     retryWaitMs: (_, failures) => backoffMs(backoff, failures, Math.random()),
   }
 }
@@ -164,6 +172,8 @@ export class ToolRegistry {
   readonly onApproval: OnApproval | undefined
   /** Called where a run waits for a signal or a time. */
   readonly onWaiting: OnWaiting | undefined
+  /** Tools whose second equal call was warned of. */
+  readonly warnedOfSame = new Set<string>()
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
   readonly #tools = new Map<string, AnyTool>()

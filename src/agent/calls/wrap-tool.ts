@@ -3,6 +3,7 @@
 import { AgentError } from '../errors.ts'
 import { currentExecution } from '../runtime/execution-context.ts'
 import { callTool } from './call.ts'
+import type { Codecs } from './codecs.ts'
 import { isMinified } from './minified-name.ts'
 import type { CallContext, ToolOptions } from './tool-options.ts'
 import { type ToolRegistry, type ToolSpec, toolSpec } from './tool-spec.ts'
@@ -21,7 +22,7 @@ export function specOf(tool: unknown): ToolSpec | undefined {
 export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefinition, options: ToolOptions): unknown {
   const wrapped = typeof what === 'function'
   const { codecs } = registry
-  const spec = { ...(wrapped ? functionSpec(what, options) : definitionSpec(what)), codecs }
+  const spec = wrapped ? functionSpec(what, options, codecs) : definitionSpec(what, codecs)
   const tool = (...args: unknown[]): Promise<unknown> => callHere(registry, spec, wrapped ? args : args[0])
   registry.add(spec, tool)
   const { name, description, input } = spec
@@ -36,20 +37,20 @@ export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefiniti
   return tool
 }
 
-function functionSpec(fn: AnyFunction, options: ToolOptions): ToolSpec {
+function functionSpec(fn: AnyFunction, options: ToolOptions, codecs: Codecs): ToolSpec {
   const execute = (args: unknown): unknown => fn(...(args as readonly unknown[]))
   const name = options.name ?? fn.name
   if (options.name === undefined && isMinified(name)) {
     const message = `${name} looks like a name that a minifier made, and would be another one in the next build: pass {name}`
     throw new AgentError('tool-unnamed', message, { tool: name })
   }
-  return toolSpec({ name, input: undefined, takes: 'list', arity: fn.length, execute }, options)
+  return toolSpec({ name, input: undefined, takes: 'list', arity: fn.length, execute, codecs }, options)
 }
 
-function definitionSpec(definition: AnyDefinition): ToolSpec {
+function definitionSpec(definition: AnyDefinition, codecs: Codecs): ToolSpec {
   const { name = '', input, execute } = definition
   const run = (args: unknown, context: CallContext): unknown => execute(args, context)
-  return toolSpec({ name, input, takes: 'value', execute: run }, definition)
+  return toolSpec({ name, input, takes: 'value', execute: run, codecs }, definition)
 }
 
 async function callHere(registry: ToolRegistry, spec: ToolSpec, args: unknown): Promise<unknown> {

@@ -1,6 +1,7 @@
 /** @module The verdict on a fork, from the ledger's answer or from the record: the same to whoever requested the fork. */
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import { type BranchReceipt, ForkFailed, type ForkResult } from './fork-types.ts'
 import { isOffer, type RecordedFork } from './recorded-forks.ts'
@@ -14,8 +15,9 @@ export function verdictOf(body: JsonObject): Verdict {
   return body as unknown as Verdict
 }
 
+/** As they would be read from the record, for one caller. */
 export function receiptsOf({ receipts }: Verdict, reports: Reports): BranchReceipt[] {
-  return receipts.map(({ branch, agent, status, confidence, score, receipt }) => {
+  const all = receipts.map(({ branch, agent, status, confidence, score, receipt }) => {
     const report = reports.get(branch)
     return {
       branch,
@@ -27,6 +29,7 @@ export function receiptsOf({ receipts }: Verdict, reports: Reports): BranchRecei
       receipt,
     }
   })
+  return inCanonicalOrder(all) as unknown as BranchReceipt[]
 }
 
 function offerOf({ payload, add }: EventBody<'BranchOffered'>): Pick<BranchReceipt, 'output' | 'add'> {

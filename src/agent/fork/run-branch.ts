@@ -1,6 +1,7 @@
 /** @module One branch in this process: its place, what its code came to, and how that is reported. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
 import { type HandedOver, handedOverIn, handedOverText } from '../pipeline/handed-over.ts'
@@ -72,7 +73,7 @@ function carried<Run>(
 
 /** A copy: what one branch does to it no other sees. */
 function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonObject {
-  const entries = Object.entries(structuredClone(frozen) as JsonObject)
+  const entries = Object.entries(inCanonicalOrder(frozen) as JsonObject)
   return Object.fromEntries(reads === undefined ? entries : entries.filter(([key]) => reads.includes(key)))
 }
 

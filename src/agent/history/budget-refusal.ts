@@ -1,11 +1,19 @@
-/** @module What the budget refused, as the ledger answered then. */
+/** @module What the budget refused: one refusal for the code, whether the ledger answers or the record does. */
+import { budgetRefusalText } from '../../../schemas/budget-refusal.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Problem } from '../runtime/connection.ts'
 
-export function budgetRefusal(body: EventBody<'BudgetExceeded'>): Problem {
-  const { v: _, fingerprint: __, claim: ___, handoff: ____, ...exceeded } = body
-  const { requested, dimension, scope, limit, spent, reserved } = exceeded
-  const code = 'budget-exceeded'
-  const detail = `${requested} ${dimension} were over the limit of ${limit} of the ${scope} (${spent} spent, ${reserved} reserved)`
-  return { code, detail, evidence: { ...exceeded, code } }
+const CODE = 'budget-exceeded'
+
+type Exceeded = Parameters<typeof budgetRefusalText>[0]
+
+export function budgetRefusal({ agent, scope, dimension, limit, spent, reserved, requested }: Exceeded): Problem {
+  const exceeded = { agent, scope, dimension, limit, spent, reserved, requested }
+  return { code: CODE, detail: budgetRefusalText(exceeded), evidence: { ...exceeded, code: CODE } }
+}
+
+/** The ledger's answer as the record will tell it. */
+export function asRecorded(problem: Problem): Problem {
+  const isFromBudget = problem.code === CODE && problem.evidence.dimension !== undefined
+  return isFromBudget ? budgetRefusal(problem.evidence as EventBody<'BudgetExceeded'>) : problem
 }

@@ -1,9 +1,11 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { blindCallKey } from '../../signing/blind.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import { RecordedRequests } from '../models/conversation.ts'
 import type { Problem } from '../runtime/connection.ts'
+import { divergenceOf } from './divergence.ts'
 import { isLost, type NewWork } from './lost-names.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
 import {
@@ -232,8 +234,33 @@ export class RecordedHistory {
     const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }
     const expectedText = expected.length === 0 ? 'no such call' : names(expected)
     const message = `the code asks for ${spec.name} with other arguments than the record holds (${expectedText}): nothing was run`
-    return new ResumeDiverged(message, details, this.#code)
+    const [first] = expected
+    const recorded = first === undefined ? undefined : this.#wholeArgs(first)
+    const differing = { message, recorded: withoutDigest(recorded), asked: withoutDigest(args) ?? null }
+    return divergenceOf(differing, details, this.#code)
   }
+
+  /** As they were asked for; undefined where the record has them elsewhere, or not at all. */
+  #wholeArgs({ callId, args, phase }: RecordedCall): Json | undefined {
+    if (!isJsonObject(args)) return args
+    if ('argsRef' in args) return undefined
+    if (phase !== 'model' || args.change === undefined) return args
+    const requests = new RecordedRequests()
+    for (const call of new Set(this.run.calls.values())) {
+      const request = call.phase === 'model' ? requests.whole(call.args) : undefined
+      if (call.callId !== callId) continue
+      const { change: _, ...identity } = args
+      return request === undefined ? undefined : { ...identity, request }
+    }
+    return undefined
+  }
+}
+
+/** A request says more than its digest. */
+function withoutDigest(args: Json | undefined): Json | undefined {
+  if (!isJsonObject(args ?? null) || (args as JsonObject).request === undefined) return args
+  const { fingerprint: _, ...rest } = args as JsonObject
+  return rest
 }
 
 function isUnseen({ outcome }: RecordedAttempt): boolean {

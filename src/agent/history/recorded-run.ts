@@ -81,6 +81,7 @@ export interface RecordedRun {
   /** Whose events are folded now. */
   runId: string
   name: string
+  startedAt: string
   input: Json
   events: number
   readonly calls: Map<string, RecordedCall>
@@ -111,6 +112,7 @@ export function newRecord(): RecordedRun {
   return {
     runId: '',
     name: '',
+    startedAt: '',
     input: null,
     events: 0,
     calls: new Map(),
@@ -165,6 +167,7 @@ const FOLDS = {
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
   RunStarted: (run, event, { name, input = null, branchOf }) => {
     run.name = name
+    run.startedAt = event.time
     run.input = input
     run.branchOf = branchOf
     handoff(run, event)

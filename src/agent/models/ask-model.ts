@@ -2,8 +2,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
+import type { ErrorClass } from '../calls/caught-error.ts'
 import { inFull } from '../calls/spending.ts'
 import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
@@ -16,6 +18,7 @@ import { type Rate, recordedUsage, soundUsage } from './model-usage.ts'
 import { type ModelUsage, priceOf } from './price-table.ts'
 import { type Projection, project } from './projection.ts'
 import { MODEL_BACKOFF, modelWaitMs } from './provider-errors.ts'
+import { caughtFromProvider } from './provider-failure.ts'
 import { remainingBudget } from './remaining-budget.ts'
 
 /** A model call, whatever the provider. */
@@ -33,6 +36,8 @@ export interface ModelAsk {
   /** Whether `call` can hold the provider to a bound that the caller did not name; default true. */
   readonly boundable?: boolean
   readonly settings: ModelSettings
+  /** Classes of the provider's package, made again where one was thrown. */
+  readonly errors?: readonly ErrorClass[] | undefined
 }
 
 /** What `call` of `run.model` receives: the context of the call, and the bound on its answer in tokens. */
@@ -51,18 +56,18 @@ export interface AnswerAsk<Answer> extends ModelAsk {
 const RETRIES = 2
 const FREE = { input: '0', output: '0' } as const
 
-/** The answer: of the provider, the same object, or from the record. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
+/** The answer as it would be read from the record, live as well. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
 export async function askModel<Answer>(
   execution: ExecutionContext,
   ask: AnswerAsk<Answer>,
   origin = execution,
 ): Promise<Answer> {
-  let live: { readonly answer: Answer } | undefined
+  let live: { readonly answer: Answer; readonly json: Json } | undefined
   const spec = modelSpec(execution, ask, {
     execute: async (context) => {
       const answer = await ask.call(context)
-      live = { answer }
-      return answerOnRecord(ask.toJson(answer), ask.settings)
+      live = { answer, json: inCanonicalOrder(ask.toJson(answer)) }
+      return answerOnRecord(live.json, ask.settings)
     },
     used: () => {
       const tokens = live === undefined ? undefined : soundUsage(ask.usage(live.answer))
@@ -73,7 +78,7 @@ export async function askModel<Answer>(
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
   const recorded = (await callTool(byPosition(execution), spec, args, trace)) as Json
-  if (live !== undefined) return live.answer
+  if (live !== undefined) return ask.fromJson(live.json)
   noteServed(execution, args, trace)
   const served = servedFrom(recorded)
   if (served.kind === 'response') return ask.fromJson(served.response)
@@ -138,7 +143,8 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
       // Cut, or abandoned: what it may have cost is charged. A provider that refused charged nothing.
       return opened || kind === 'unknown' ? inFull(reserved) : undefined
     },
-    failure: (error) => failureOnRecord(error, { ...settings, ...carried.failed() }),
+    failure: (error) => failureOnRecord(error, { ...settings, ...carried.failed(), errors: ask.errors }),
+    caught: (failure, options) => caughtFromProvider(failure, ask.errors ?? [], options),
     retryWaitMs: (error, failures) => {
       if (carried.failed().opened) return undefined
       const inputs = { backoff: settings.backoff ?? MODEL_BACKOFF, random: Math.random(), nowMs: Date.now() }

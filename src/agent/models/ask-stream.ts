@@ -1,6 +1,7 @@
 /** @module A streamed model call: chunks pass through as they come, the call is settled at their end. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { RecordedFailure } from '../errors.ts'
@@ -80,7 +81,7 @@ class LiveStream<Chunk> {
     const stopping = new AbortController()
     const signal = linkedSignal(context.signal, stopping.signal)
     const source = await this.#ask.open({ ...context, signal })
-    const { shown = (chunk) => chunk, toJson, settings } = this.#ask
+    const { shown = (chunk) => chunk, toJson, fromJson, settings } = this.#ask
     const chunks: Json[] = []
     const remaining: Json[] = []
     this.#chunks = chunks
@@ -95,8 +96,10 @@ class LiveStream<Chunk> {
       chunks.push(json)
       const inputs = shown(chunk)
       if (inputs === undefined) continue
-      remaining.push(inputs === chunk ? json : toJson(inputs))
-      feed.push(inputs)
+      const recorded = inCanonicalOrder(inputs === chunk ? json : toJson(inputs))
+      remaining.push(recorded)
+      // Whoever reads a chunk may write into it.
+      feed.push(await fromJson(inCanonicalOrder(recorded)))
     }
     return chunksOnRecord(remaining, settings)
   }

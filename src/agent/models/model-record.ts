@@ -3,10 +3,12 @@ import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.
 import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
+import type { ErrorClass } from '../calls/caught-error.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { ModelSettings } from './model-settings.ts'
 import { type PackedChunks, packChunks, unpackChunks } from './packed-chunks.ts'
 import { isRetryable, statusOf } from './provider-errors.ts'
+import { formOf } from './provider-failure.ts'
 import { redactChunks } from './stream-texts.ts'
 
 type Recording = Pick<ModelSettings, 'record' | 'redact'>
@@ -64,14 +66,26 @@ const RECEIVED_MAX_CHARS = INLINE_CEILING_BYTES / 8
 /** A provider's message may repeat the request: it passes the same redaction, and is left out where only digests are recorded. */
 export function failureOnRecord(
   error: unknown,
-  { record, redact, opened, received }: Recording & { readonly opened: boolean; readonly received?: JsonObject },
+  {
+    record,
+    redact,
+    opened,
+    received,
+    errors = [],
+  }: Recording & {
+    readonly opened: boolean
+    readonly received?: JsonObject
+    readonly errors?: readonly ErrorClass[] | undefined
+  },
 ): Failure {
   const plain = failureOf(error)
   const status = statusOf(error)
   const judged = { retryable: !opened && isRetryable(error), ...(status !== undefined && { status }) }
   const name = error instanceof Error ? error.name : 'thrown'
   const fits = received !== undefined && JSON.stringify(received).length <= RECEIVED_MAX_CHARS
-  const details = { name, ...judged, ...(opened && { broken: true, ...(fits && { received }) }) }
+  // A stream that broke is told by that: its error is the same whatever the provider's package throws.
+  const form = opened ? {} : formOf(error, errors, record !== 'digest' && redact === undefined)
+  const details = { name, ...judged, ...form, ...(opened && { broken: true, ...(fits && { received }) }) }
   if (record === 'digest') return { ...plain, message: `${name} (its message is not recorded)`, details }
   const message = redact === undefined ? plain.message : redact(plain.message)
   return { ...plain, message: typeof message === 'string' ? message : 'redacted', details }

@@ -1,6 +1,8 @@
 /** @module What the clients have in common: a request, options, and whether the answer comes in pieces. */
+
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
+import type { ErrorClass } from '../calls/caught-error.ts'
 import { askModel, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
@@ -33,6 +35,8 @@ export interface Asking {
   readonly dialect: Dialect
   readonly settings: ModelSettings
   readonly request: Fields
+  /** Classes of the provider's package. */
+  readonly errors?: readonly ErrorClass[]
   /** Calls the provider once; the context's signal ends it. */
   readonly dial: (request: Fields, signal: AbortSignal) => unknown
 }
@@ -72,7 +76,7 @@ export async function askChunks(asking: Asking): Promise<TrackedStream<Fields>> 
   return new TrackedStream(chunks, controller)
 }
 
-function modelAskOf({ dialect, settings, request }: Asking) {
+function modelAskOf({ dialect, settings, request, errors }: Asking) {
   const json = jsonable(request, `the request to ${dialect.provider}`) as { readonly [name: string]: Json }
   const count = settings.countTokens ?? bytesOf
   const tools = Array.isArray(json.tools) && json.tools.length > 0 ? TOOLS_TOKENS : 0
@@ -84,6 +88,7 @@ function modelAskOf({ dialect, settings, request }: Asking) {
     inputTokens: count(JSON.stringify(json)) + tools + FRAME_TOKENS,
     outputTokens: dialect.boundIn(request),
     settings,
+    errors,
   }
 }
 

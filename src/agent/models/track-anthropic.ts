@@ -1,6 +1,7 @@
 /** @module `trackAnthropic`: the `@anthropic-ai/sdk` client, or one of its shape. */
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
+import { errorsOf } from './provider-failure.ts'
 import { askAnswer, askChunks, callersSignal, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
 import { trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
@@ -30,11 +31,13 @@ const PROVIDER = 'anthropic'
  * ```
  */
 export function trackAnthropic<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
+  const errors = errorsOf(client)
   const create = (dial: (...args: readonly unknown[]) => unknown, args: readonly unknown[]) => {
     const [request, options] = args.map(fieldsIn)
     const asking = {
       dialect: MESSAGES,
       settings,
+      errors,
       request: request ?? {},
       dial: (body: Fields, signal: AbortSignal) =>
         dial(body, { ...options, maxRetries: 0, signal: callersSignal(options, signal) }),

@@ -1,6 +1,8 @@
 /** @module `trackOpenAI`: the `openai` client, or one of its shape. */
+import type { ErrorClass } from '../calls/caught-error.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
+import { errorsOf } from './provider-failure.ts'
 import { askAnswer, askChunks, callersSignal, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
 import { type ClientMap, trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
@@ -39,15 +41,16 @@ export interface OpenAISettings extends ModelSettings {
  */
 export function trackOpenAI<Client extends object>(client: Client, settings: OpenAISettings = {}): Client {
   const { provider = 'openai' } = settings
-  return trackClient(client, openAiMap(provider, settings))
+  return trackClient(client, openAiMap(provider, settings, errorsOf(client)))
 }
 
-function openAiMap(provider: string, settings: ModelSettings): ClientMap {
+function openAiMap(provider: string, settings: ModelSettings, errors: readonly ErrorClass[]): ClientMap {
   const tracked = (dialect: Dialect) => (dial: (...args: readonly unknown[]) => unknown, args: readonly unknown[]) => {
     const [request, options] = args.map(fieldsIn)
     const asking = {
       dialect,
       settings,
+      errors,
       request: request ?? {},
       dial: (body: Fields, signal: AbortSignal) =>
         dial(body, { ...options, maxRetries: 0, signal: callersSignal(options, signal) }),

@@ -5,6 +5,7 @@ import { EMPTY_CONTEXT_DIGEST } from '../../../projections/run-state.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isEqual } from '../../../schemas/json.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import type { Established } from './handoff-types.ts'
 import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
 
@@ -34,10 +35,10 @@ export class ContextView {
     }
   }
 
-  /** A copy: the author's code may change what it receives. */
+  /** A copy, as it would be read from the record: the author's code may change what it receives. */
   now(): Established {
     const { step, contextDigest, context } = this.#last
-    return { step, contextDigest, context: structuredClone(context) as JsonObject }
+    return { step, contextDigest, context: inCanonicalOrder(context) as JsonObject }
   }
 
   get #last(): LineageStep {

@@ -1,11 +1,13 @@
 /** @module Handoffs and rewinds requested in the body of a run: served from the record, or posted (RUN-22, RUN-34 to RUN-37). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { readRecord } from '../branch/read-record.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import { HALTING } from '../halting.ts'
+import { asRecorded } from '../history/budget-refusal.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
@@ -213,7 +215,8 @@ function added(session: Session, kind: HandoffFact['kind'], body: object, answer
 
 function restoredOf(restored: JsonObject): Established {
   const { step, context } = restored
-  return { step: Number(step ?? 0), contextDigest: textOf(restored, 'contextDigest'), context: context as JsonObject }
+  const contextDigest = textOf(restored, 'contextDigest')
+  return { step: Number(step ?? 0), contextDigest, context: inCanonicalOrder(context ?? {}) as JsonObject }
 }
 
 function handoffResult(session: Session, fact: HandoffFact): HandoffResult {
@@ -238,7 +241,7 @@ function rewindFacts(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
 }
 
 function refused(session: Session, reply: Extract<Reply, { ok: false }>): LedgerRefused {
-  const refusal = new LedgerRefused(reply.problem)
+  const refusal = new LedgerRefused(asRecorded(reply.problem))
   return HALTING.has(refusal.code) ? session.halt(refusal) : refusal
 }
 

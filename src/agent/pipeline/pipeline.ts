@@ -5,6 +5,7 @@ import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../sche
 import { lacks, MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import { divergenceOf } from '../history/divergence.ts'
 import type { Problem } from '../runtime/connection.ts'
 import { ContextView } from './context-view.ts'
 import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
@@ -163,11 +164,9 @@ export class Pipeline {
     const place = { what, ...(agent !== '' && { agent }), scope: scope ?? null, occurrence }
     const by = agent === '' ? what : `${what} of ${agent}`
     const holds = recorded === null ? 'no such one' : 'another one there'
-    return new ResumeDiverged(
-      `the code asks for a ${by} and the record holds ${holds}: nothing was handed over`,
-      { expected: recorded, actual: { ...place, ...content } },
-      this.#code,
-    )
+    const message = `the code asks for a ${by} and the record holds ${holds}: nothing was handed over`
+    const details = { expected: recorded, actual: { ...place, ...content } }
+    return divergenceOf({ message, recorded: recorded ?? undefined, asked: content }, details, this.#code)
   }
 }
 

@@ -90,6 +90,7 @@ async function startedRun<Input, Output>(
   if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
   const session = new Session({
     runId,
+    startedAt: textOf(started.body, 'startedAt'),
     registry,
     live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
     ...(record !== undefined && {

@@ -19,6 +19,8 @@ import type { RunOptions } from './run-options.ts'
 
 export interface SessionOptions {
   readonly runId: string
+  /** When the run started, as the record says it. */
+  readonly startedAt?: string
   readonly registry: ToolRegistry
   /** Absent: nothing is live, everything comes from the recorded history. */
   readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
@@ -46,6 +48,7 @@ const isAbandoned = ({ abandoned }: OngoingWork): boolean => abandoned?.aborted 
 
 export class Session {
   readonly runId: string
+  readonly startedAt: string
   readonly registry: ToolRegistry
   readonly live: SessionOptions['live']
   readonly history: RecordedHistory | undefined
@@ -63,6 +66,8 @@ export class Session {
   readonly whenOwned: RunOptions['whenOwned'] | undefined
   /** What `run.patched` answered, by scope and id: the same to everybody. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
+  /** Keys of calls whose result was given to somebody. */
+  readonly answered = new Set<string>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** Arguments of calls as they were, where the policy left something out of them. */
@@ -80,6 +85,7 @@ export class Session {
 
   constructor({
     runId,
+    startedAt,
     registry,
     live,
     history: recollection,
@@ -94,6 +100,7 @@ export class Session {
   }: SessionOptions) {
     this.whenOwned = whenOwned
     this.runId = runId
+    this.startedAt = recollection?.run.startedAt ?? startedAt ?? ''
     this.registry = registry
     this.live = live
     this.history = recollection

@@ -1,5 +1,6 @@
 /** @module Carries a saga out: groups in order, the calls of a group side by side; rolled back, and begun again where a tool says so. */
 import type { Json } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'
 import { callTool } from '../calls/call.ts'
@@ -61,7 +62,9 @@ export function withRollback(result: SagaResult, outcome: RunOutcome): SagaResul
   const { compensated, standing, failed, unknown, status } = outcome
   if (status === 'OPEN' || status === 'FAILED') return result
   const steps = afterRollback(result.steps, outcome)
-  return { ...result, status, endedAt: new Date().toISOString(), steps, compensated, standing, failed, unknown }
+  const times = compensated.flatMap(({ compensatedAt }) => compensatedAt ?? [])
+  const endedAt = latest([result.endedAt, ...times])
+  return { ...result, status, endedAt, steps, compensated, standing, failed, unknown }
 }
 
 async function trySaga(
@@ -73,13 +76,12 @@ async function trySaga(
   const groups = planSaga(steps, session.registry)
   const path = joined(execution.scope, name)
   const number = session.occurrence(execution.scope, `saga ${name}`) + 1
-  const startedAt = new Date().toISOString()
   for (let tries = 1; ; tries += 1) {
     // A scope that was rolled back is closed for good: each try has its own.
     const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
     const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups, tries)
     if (session.halted !== undefined) throw session.halted
-    const result = resultOf(execution, { scope, tries, startedAt, tried })
+    const result = resultOf(execution, { scope, tries, tried })
     const again = tried.failure?.step.spec
     if (again?.retryScope !== 'transaction' || tries > again.retries) return { result, tried }
     const outcome = await rollBackScope(execution, scope, tried.failure?.error)
@@ -133,12 +135,27 @@ async function carryStep(execution: ExecutionContext, step: PlannedStep): Promis
   const report = reportOf(step)
   try {
     const result = (await runWithin(execution, () => callTool(execution, step.spec, step.args, trace))) as Json
-    return { step, report: { ...report, ...trace, status: 'succeeded', result } }
+    return { step, report: { ...report, ...told(trace), status: 'succeeded', result } }
   } catch (error) {
-    const cause = error instanceof InDoubt && error.cause instanceof Error ? error.cause : error
-    const failed = { ...report, ...trace, status: statusOf(error), error: failureOf(cause) }
+    const failed = { ...report, ...told(trace), status: statusOf(error), error: failureIn(error) }
     return { step, report: failed, thrown: { error } }
   }
+}
+
+/** What the record tells of a call, in one order. */
+function told({ attempts, callId, startedAt, endedAt }: CallTrace): Omit<CallTrace, 'carriedOut'> {
+  return {
+    attempts,
+    ...(callId !== undefined && { callId }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+  }
+}
+
+/** Of a call in doubt why, as the record says it. */
+function failureIn(error: unknown): Failure {
+  const reason = error instanceof InDoubt ? error.evidence.reason : undefined
+  return typeof reason === 'string' ? { message: reason, code: 'outcome-unknown' } : failureOf(error)
 }
 
 /** A tool whose result cannot be recorded has done its work. */
@@ -159,23 +176,31 @@ function reportOf({ id, group, spec, args }: PlannedStep): StepReport {
   }
 }
 
-function resultOf(
-  execution: ExecutionContext,
-  inputs: { scope: string; tries: number; startedAt: string; tried: Tried },
-): SagaResult {
-  const { scope, tries, startedAt, tried } = inputs
+function resultOf(execution: ExecutionContext, inputs: { scope: string; tries: number; tried: Tried }): SagaResult {
+  const { scope, tries, tried } = inputs
   const { steps, failure } = tried
   return {
     runId: execution.session.runId,
     scope,
     status: failure !== undefined ? 'COMPENSATED' : steps.every(isDone) ? 'SUCCESS' : 'PARTLY_SUCCEEDED',
     tries,
-    startedAt,
-    endedAt: new Date().toISOString(),
+    ...timesOf(execution, steps),
     steps,
     ...(failure !== undefined && { error: failureOf(failure.error) }),
     ...NOTHING,
   }
+}
+
+/** Those on record, so that the document is the same whenever it is made. */
+function timesOf({ session }: ExecutionContext, steps: readonly StepReport[]): { startedAt: string; endedAt: string } {
+  const times = steps.flatMap(({ startedAt, endedAt }) => [startedAt ?? [], endedAt ?? []].flat())
+  if (times.length === 0) return { startedAt: session.startedAt, endedAt: session.startedAt }
+  return { startedAt: [...times].sort()[0] ?? session.startedAt, endedAt: latest(times) }
+}
+
+/** RFC 3339 in UTC sorts as text. */
+function latest(times: readonly string[]): string {
+  return [...times].sort().at(-1) ?? ''
 }
 
 function isDone({ status }: StepReport): boolean {

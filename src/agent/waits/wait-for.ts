@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
 import { pause } from '../../client/transport.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { type CallIdentity, identifyCall } from '../calls/call-identity.ts'
 import { identifying } from '../calls/recordable.ts'
 import { toolSpec } from '../calls/tool-spec.ts'
@@ -95,7 +96,7 @@ class Wait {
   }
 
   #outcome({ status, payload = null, waitId = '', until = null }: JsonObject): Json {
-    if (status !== 'timed-out') return payload
+    if (status !== 'timed-out') return inCanonicalOrder(payload)
     const { name = '' } = this.#body
     throw new WaitTimedOut({ runId: this.#identity.execution.session.runId, name, waitId, until })
   }

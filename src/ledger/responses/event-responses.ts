@@ -77,6 +77,7 @@ function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>):
   const { callId, fence, leaseUntil, leaseMs, key, attempt, generation, reservationId } = main.data
   return {
     status: 'claimed',
+    claimedAt: main.header.time,
     ...{ callId, fence, leaseUntil, leaseMs, key, attempt, generation },
     ...(reservationId === undefined ? {} : { reservationId }),
   }

@@ -131,8 +131,8 @@ const BODIES = {
   ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
-  RunStarted: ({ data: { tenantPolicy } }, state) => ({
-    ...{ name: state.name, status: 'open', step: state.step, fence: 1 },
+  RunStarted: ({ header, data: { tenantPolicy } }, state) => ({
+    ...{ name: state.name, status: 'open', step: state.step, fence: 1, startedAt: header.time },
     ...runOrigin(state),
     // Whoever started the run knows the rest of what it declared.
     ...(tenantPolicy !== undefined && { policy: state.policy as unknown as JsonObject }),
@@ -193,7 +193,7 @@ function callBody(main: AnsweredEvent, state: RunState): JsonObject {
   if (call === undefined) return {}
   const { status, fence, attempt, generation, leaseUntil, leaseMs } = call
   const undone = call.compensates === undefined ? {} : { compensates: call.compensates }
-  const renewed = main.type === 'ToolCallLeaseRenewed' ? { leaseUntil, leaseMs } : {}
+  const renewed = main.type === 'ToolCallLeaseRenewed' ? { leaseUntil, leaseMs } : { endedAt: main.header.time }
   const run = state.status === 'open' ? {} : { runStatus: state.compensation ?? state.status }
   return { callId, status, fence, attempt, generation, ...renewed, ...undone, ...run }
 }

@@ -121,7 +121,7 @@ for (const kind of HOMES) {
     },
   )
 
-  named('any other throw rolls the run back, turns in reverse, and is thrown as the same object', async (_, cs) => {
+  named('any other throw rolls the run back, turns in reverse, and is the cause of what is thrown', async (_, cs) => {
     const undone: string[] = []
     const step = cs.tool({
       name: 'step',
@@ -141,7 +141,7 @@ for (const kind of HOMES) {
     const failed = await rejection(
       cs.run({ id: 'fire', name: 'fire' }, () => agent({ model, tools: [step, print] }).generate({ prompt: 'go' })),
     )
-    assert.is(failed, thrown)
+    assert.is((failed as Error).cause, thrown)
     assert.is(outcomeOf(failed)?.status, 'COMPENSATED')
     assert.is(undone[0], 'step 4')
     assert.equal(undone.slice(1, 3).sort(), ['step 2', 'step 3'])

@@ -359,7 +359,8 @@ for (const { name, open } of HOMES) {
     }
     const backoff = { type: 'fixed', delayMs: 0 } as const
     const payload = await cs.run({ id: 'r' }, async (run) => {
-      assert.instance(await rejection(run.step('flaky', flaky)), TypeError)
+      const failed = await rejection(run.step('flaky', flaky))
+      assert.instance((failed as Error).cause, TypeError)
       return (await run.step('flaky', flaky, { retries: 2, backoff })).payload
     })
     assert.equal(payload, { text: 'after 2' })

@@ -1,0 +1,20 @@
+/** @module The second equal call of a run's body is given the result of the first (RUN-3): said aloud, once a tool, to whoever did not choose that. */
+import type { CallIdentity } from './call-identity.ts'
+
+/** To be called where a call gives its result. */
+export function warnOfSameCall(identity: CallIdentity): void {
+  const { execution, spec, phase, key } = identity
+  const { session } = execution
+  const { registry, answered } = session
+  const isFirst = !answered.has(key)
+  answered.add(key)
+  const isChosen = (spec.dedupe ?? spec.key) !== undefined || execution.dedupe !== 'args'
+  const isTool = phase === 'forward' && registry.get(spec.name) === spec
+  if (isFirst || isChosen || !isTool || session.live === undefined || registry.warnedOfSame.has(spec.name)) return
+  registry.warnedOfSame.add(spec.name)
+  process.emitWarning(
+    `${spec.name} was called again with equal arguments in the run ${session.runId}, and given the result of the first call: it ran once. ` +
+      `Where each call counts (two payments of one amount, a status that changes), say dedupe: 'position' of the tool; where one is meant, dedupe: 'args'.`,
+    { code: 'COUNTERSIGN_SAME_CALL' },
+  )
+}

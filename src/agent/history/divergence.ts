@@ -1,0 +1,144 @@
+/** @module What a divergence tells: the first place where the code and the record part, the line of the program that asked, and what usually causes it. */
+import { sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isEqual, isJsonObject, type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
+import { pointerStep } from '../../../schemas/json-pointer.ts'
+import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+
+/** The first place that differs, in the record's order; a value that is missing on one side is absent. */
+interface Difference {
+  readonly path: string
+  readonly recorded?: Json
+  readonly asked?: Json
+}
+
+/** What is shown of a text, from a little before the first character that differs. */
+const SHOWN_CHARS = 160
+const BEFORE_CHARS = 40
+
+function firstDifference(recorded: Json, asked: Json, path = ''): Difference | undefined {
+  if (Array.isArray(recorded) && Array.isArray(asked)) return differenceIn(recorded, asked, path)
+  if (!isJsonObject(recorded) || !isJsonObject(asked))
+    return isEqual(recorded, asked) ? undefined : { path, recorded, asked }
+  return differenceIn(recorded, asked, path)
+}
+
+function differenceIn(recorded: object, asked: object, path: string): Difference | undefined {
+  for (const key of new Set([...Object.keys(recorded), ...Object.keys(asked)])) {
+    const at = path + pointerStep(key)
+    const [was, is] = [recorded, asked].map((each) =>
+      Object.hasOwn(each, key) ? (each as JsonObject)[key] : undefined,
+    )
+    if (was === undefined || is === undefined)
+      return { path: at, ...(was !== undefined && { recorded: was }), ...(is !== undefined && { asked: is }) }
+    const difference = firstDifference(was, is, at)
+    if (difference !== undefined) return difference
+  }
+  return undefined
+}
+
+/** The error of a divergence: its first line says what was asked for, the others where the two part, who asked, and what usually causes it. */
+export function divergenceOf(
+  { message, recorded, asked }: { readonly message: string; readonly recorded: Json | undefined; readonly asked: Json },
+  details: JsonObject,
+  code: DivergenceCode,
+): ResumeDiverged {
+  const difference = recorded === undefined ? undefined : firstDifference(recorded, asked)
+  const line = programLine(stackHere())
+  const causes = causesOf(difference)
+  const lines = [
+    message,
+    ...(difference === undefined ? [] : [differenceText(difference)]),
+    ...(line === undefined ? [] : [`asked at ${line}`]),
+    ...causes.map((cause) => `usual cause: ${cause}`),
+  ]
+  const more = {
+    ...(difference !== undefined && { difference: { ...difference } }),
+    ...(line !== undefined && { line }),
+    causes: [...causes],
+  }
+  return new ResumeDiverged(lines.join('\n'), { ...details, ...more }, code)
+}
+
+const STACK_FRAMES = 60
+
+/** Deep enough to reach beyond a framework's own frames. */
+function stackHere(): string | undefined {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = STACK_FRAMES
+  const { stack } = new Error('where')
+  Error.stackTraceLimit = stackTraceLimit
+  return stack
+}
+
+/** As a diff. */
+function differenceText({ path, recorded, asked }: Difference): string {
+  const from = typeof recorded === 'string' && typeof asked === 'string' ? commonChars(recorded, asked) : 0
+  return `at ${path || 'the whole'}:\n- recorded: ${shown(recorded, from)}\n+ now:      ${shown(asked, from)}`
+}
+
+function shown(value: Json | undefined, from: number): string {
+  if (value === undefined) return 'nothing'
+  const start = Math.max(0, from - BEFORE_CHARS)
+  const text =
+    typeof value === 'string' ? JSON.stringify(value.slice(start, start + SHOWN_CHARS)) : JSON.stringify(value)
+  const isCut = typeof value === 'string' ? start + SHOWN_CHARS < value.length : text.length > SHOWN_CHARS
+  return `${start > 0 ? '…' : ''}${text.slice(0, SHOWN_CHARS * 2)}${isCut ? '…' : ''}`
+}
+
+function commonChars(a: string, b: string): number {
+  let same = 0
+  while (same < a.length && same < b.length && a[same] === b[same]) same += 1
+  return same
+}
+
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d|^\d{13}$/
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i
+
+/** The likeliest first. */
+function causesOf(difference: Difference | undefined): readonly string[] {
+  const { recorded, asked } = difference ?? {}
+  const texts = [recorded, asked].map((each) => (typeof each === 'string' ? each : JSON.stringify(each ?? null)))
+  const [was = '', is = ''] = texts
+  if (difference !== undefined && isOrderAlone(was, is)) return [ORDER]
+  if (UUID.test(was) && UUID.test(is))
+    return ['an id that is made anew in each life: use run.uuid(), or run.once(name, fn)']
+  if (TIME.test(was) && TIME.test(is))
+    return ['a time that is read anew in each life: use run.now(), or run.once(name, fn)']
+  return USUAL
+}
+
+const ORDER =
+  'the two differ in the order of members alone. A run that was recorded before live code was handed the order of the record cannot be resumed or replayed by this release where text was made of results: complete or fail it by hand. Else the text is made of something that does not come through the run: use run.once(name, fn)'
+const USUAL: readonly string[] = [
+  'the code was changed since: ask run.patched(id) at the change, or resume with the code of then',
+  'something read outside of the run (a time, a random number, a file, the environment): use run.now(), run.uuid(), run.once(name, fn)',
+  'an order that no record fixes (setTimeout, Promise.race over work of your own): put what decides into run.once(name, fn) or run.sleep()',
+]
+
+/** Two texts of JSON, of one value. */
+function isOrderAlone(recorded: string, asked: string): boolean {
+  try {
+    return recorded !== asked && isEqual(parseJson(recorded) as Json, parseJson(asked) as Json)
+  } catch {
+    return false
+  }
+}
+
+const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+const IN_PACKAGE = /[\\/]agent[\\/]$/
+
+/** The line that asked, as `file:line:column`: the first of the stack that is not the runtime's own. Undefined where the stack does not tell it. */
+function programLine(stack: string | undefined): string | undefined {
+  // Put together with the program into one file, the runtime cannot be told from it.
+  if (!IN_PACKAGE.test(OWN_FOLDER)) return undefined
+  const own = [OWN_FOLDER, OWN_FOLDER.replace(`${sep}dist${sep}`, sep)]
+  const outside: string[] = []
+  for (const line of stack?.split('\n').slice(1) ?? []) {
+    const at = /\(?((?:file:\/\/)?[^()]+:\d+:\d+)\)?$/.exec(line.trim().replace(/^at (async )?/, ''))?.[1]
+    if (at === undefined || at.includes('node:')) continue
+    const file = at.replace(/^.* /, '').replace('file://', '')
+    if (!own.some((folder) => file.startsWith(folder))) outside.push(file)
+  }
+  return outside.find((file) => !file.includes('node_modules')) ?? outside[0]
+}
