@@ -6,7 +6,7 @@ import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../error
 import { HALTING } from '../halting.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
-import { endingOf, executionInside, holdForStep, isBeside, isInside, leave } from '../runtime/call-execution.ts'
+import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
@@ -223,10 +223,10 @@ export class OneCall {
       ...endingOf(this.#identity),
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
-    // A nested call that found the run taken over or diverged: whether this one is done is not known.
+    // Something nested found that the run goes no further here: whether this call is done is not known. One that failed by itself beside that has.
     const { halted } = session
-    if (halted !== undefined && attempted.kind === 'failed' && !isBeside(halted, attempted.error)) {
-      if (this.#spec.isRun === true) await leave(session, claimed)
+    if (halted !== undefined && attempted.kind === 'failed' && session.isHeldUp(callId, attempted.error)) {
+      await leave(session, claimed)
       throw halted
     }
     session.ended(callId, isInside(this.#identity, callId))

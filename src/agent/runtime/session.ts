@@ -75,6 +75,9 @@ export class Session {
   readonly #underWay = new Map<Promise<unknown>, OngoingWork>()
   readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
+  /** Each error that said that the run goes no further here: work that goes on side by side meets several. */
+  readonly #halts = new WeakSet<Error>()
+  readonly #heldUp = new Set<string>()
   #failed: Error | undefined
   #closed = false
 
@@ -201,7 +204,22 @@ export class Session {
 
   halt<E extends Error>(error: E): E {
     this.#halted ??= error
+    this.#halts.add(error)
     return error
+  }
+
+  /** What stopped work inside these calls. Where it says that the run goes no further here, whatever their tools make of it is no outcome. */
+  stopped(error: unknown, callers: readonly { readonly callId: string }[]): void {
+    if (this.#isHalt(error)) for (const { callId } of callers) this.#heldUp.add(callId)
+  }
+
+  /** The run goes no further here, and that is why this call ended as it did. */
+  isHeldUp(callId: string, error: unknown): boolean {
+    return this.#heldUp.has(callId) || this.#isHalt(error)
+  }
+
+  #isHalt(error: unknown): boolean {
+    return error instanceof Error && this.#halts.has(error)
   }
 
   /** The run cannot end well any more, whatever its body makes of the error: it will be rolled back. */
