@@ -40,6 +40,7 @@ export type AgentErrorCode =
   | 'branch-diverged'
   | 'parent-not-readable'
   | 'run-not-found'
+  | 'run-owned'
   | 'invalid-fork'
   | 'invalid-score'
   | 'fork-failed'

@@ -22,11 +22,13 @@ import type { Connection } from './connection.ts'
 import { type ExecutionContext, runWithin } from './execution-context.ts'
 import { type Run, runOf } from './run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
+import type { RunningRuns } from './running-runs.ts'
 import { numberOf, Session, textOf } from './session.ts'
 
 export interface Home {
   readonly connection: Connection
   readonly registry: ToolRegistry
+  readonly running: RunningRuns
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
 }

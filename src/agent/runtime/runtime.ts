@@ -35,6 +35,7 @@ import { listedRuns, tailed } from './reads.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions } from './run-options.ts'
+import { RunningRuns } from './running-runs.ts'
 
 /**
  * A ledger to run on: tools, runs, sagas, recovery, replay and branches. Made by `open`, `connect` or `fromEnv`; `close` it, or say `await using`. `Keeps`:
@@ -135,7 +136,7 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
 }
 
 function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
-  return startHere(home, { options, name: body.name, start: (request) => liveRun(home, request, body) })
+  return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
 
 /** Throws `invalid-prices`. */
@@ -147,6 +148,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
   const home = {
     connection,
     registry,
+    running: new RunningRuns(registry.codecs),
     counter: tokenCounter(tokens),
     prices: prices === undefined ? undefined : checkedPrices(prices),
   }
@@ -170,7 +172,9 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
         ? open(() => startRun(home, {}, options))
         : open(() => startRun(home, options, body ?? (() => undefined))),
     saga: (steps: SagaSteps, options: RunOptions = {}) =>
-      open(() => startHere(home, { options, name: 'saga', start: (request) => runSaga(home, steps, request) })),
+      open(() =>
+        startHere(home, { kind: 'saga', options, name: 'saga', start: (request) => runSaga(home, steps, request) }),
+      ),
     recover: (options?: RecoverOptions) => open(() => recover(home, options)),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     approvals: approvalsOf(connection, open),
