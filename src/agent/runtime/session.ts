@@ -1,7 +1,7 @@
 /** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { UnreachableError } from '../../client/errors.ts'
+import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import type { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
@@ -303,12 +303,12 @@ export function liveOf(session: Session): NonNullable<Session['live']> {
   return session.live
 }
 
-/** An answer, or an error that also halts the run where the ledger is out of reach. */
+/** An answer, or an error that also halts the run where the ledger is out of reach, or cannot do now what it is asked for. */
 export async function reach<T>(session: Session, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof UnreachableError) session.halt(error)
+    if (error instanceof UnreachableError || error instanceof LedgerError) session.halt(error)
     throw error
   }
 }
