@@ -11,6 +11,7 @@ export type AgentErrorCode =
   | 'invalid-arguments'
   | 'invalid-saga'
   | 'invalid-budget'
+  | 'invalid-option'
   | 'invalid-model-message'
   | 'max-turns'
   | 'script-over'

@@ -27,8 +27,9 @@ import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type SentSignal, type SignalOptions, sendSignal } from '../waits/send-signal.ts'
 import type { RunWaitNotice } from '../waits/wait-notice.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
+import { checkRun } from './check-run.ts'
 import type { Connection, TailedEvent } from './connection.ts'
-import { type Body, type Home, liveRun } from './live-run.ts'
+import { type Body, type Home, liveRun, type RunRequest } from './live-run.ts'
 import { startHere } from './nested-run.ts'
 import type { RunFilter, RunSummary, TailOptions } from './read-types.ts'
 import { listedRuns, tailed } from './reads.ts'
@@ -135,7 +136,8 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly onWaiting?: (notice: RunWaitNotice) => void
 }
 
-function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
+async function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
+  checkRun('run', options)
   return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
 
@@ -172,9 +174,11 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
         ? open(() => startRun(home, {}, options))
         : open(() => startRun(home, options, body ?? (() => undefined))),
     saga: (steps: SagaSteps, options: RunOptions = {}) =>
-      open(() =>
-        startHere(home, { kind: 'saga', options, name: 'saga', start: (request) => runSaga(home, steps, request) }),
-      ),
+      open(async () => {
+        checkRun('saga', options)
+        const start = (request: RunRequest<unknown>) => runSaga(home, steps, request)
+        return startHere(home, { kind: 'saga', options, name: 'saga', start })
+      }),
     recover: (options?: RecoverOptions) => open(() => recover(home, options)),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     approvals: approvalsOf(connection, open),
@@ -182,7 +186,10 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
       open(() => sendSignal(connection, { runId, name, payload }, options)),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
-      open(() => branchRun(home, { run, options, body })),
+      open(async () => {
+        checkRun('branch', options)
+        return branchRun(home, { run, options, body })
+      }),
     runs: (filter?: RunFilter) => listedRuns(connection, filter),
     tail: (options?: TailOptions) => tailed(connection, options),
     export: (runId: string) => connection.exportRun(runId),
