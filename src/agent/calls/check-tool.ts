@@ -1,5 +1,6 @@
 /** @module The options of a tool, judged where it is made. */
 import { parseExpression } from '../../../schemas/expression.ts'
+import { AgentError } from '../errors.ts'
 import {
   amount,
   anObject,
@@ -62,6 +63,7 @@ const TOOL: OptionRules<ToolOptions> = {
   backoff: group(BACKOFF),
   retryScope: oneOf('tool', 'transaction'),
   onFailure: oneOf('roll-back', 'continue'),
+  effects: oneOf('none'),
   timeout: milliseconds,
   onUnknown: UNKNOWN,
   dedupe: oneOf('args', 'position'),
@@ -80,7 +82,12 @@ const DEFINITION = { ...TOOL, input: anything, execute: callable }
 
 /** Throws `invalid-option`. */
 export function checkTool(name: string, options: object, isDefinition: boolean): void {
-  checkOptions(`cs.tool(${name})`, options, isDefinition ? DEFINITION : TOOL)
+  const of = `cs.tool(${name})`
+  checkOptions(of, options, isDefinition ? DEFINITION : TOOL)
+  const { effects, compensate = 'not-needed' } = options as ToolOptions
+  if (effects === undefined || compensate === 'not-needed') return
+  const message = `${of}: effects: 'none' says that there is nothing to undo: leave it out, or leave compensate out`
+  throw new AgentError('invalid-option', message, { option: 'effects' })
 }
 
 function conditionFault(when: unknown): string | undefined {

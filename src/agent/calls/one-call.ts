@@ -5,7 +5,7 @@ import { pause } from '../../client/transport.ts'
 import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
-import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
+import { isTimedOut, isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
@@ -16,7 +16,7 @@ import { ApprovalWait, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { unlessUnreachable } from './claim-queue.ts'
-import { type Attempted, executeCall } from './execute-call.ts'
+import { type Attempted, executeCall, withoutEffects } from './execute-call.ts'
 import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
@@ -61,7 +61,7 @@ export class OneCall {
       const { retries, retryScope } = this.#spec
       if (session.halted !== undefined) throw session.halted
       // A failure that the tool means for its caller is an answer, and the same one again.
-      if (isToolError(step.error) || this.#wasOpened(step.error)) throw step.error
+      if ((isToolError(step.error) && !isTimedOut(step.error)) || this.#wasOpened(step.error)) throw step.error
       const signal = signalAt(this.#identity.execution)
       if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw step.error
       const waitMs = this.#spec.retryWaitMs(step.error, failures)
@@ -212,7 +212,7 @@ export class OneCall {
     const inside = executionInside(this.#identity, claimed)
     holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
-    const attempted = await executeCall({
+    const outcome = await executeCall({
       context: {
         idempotencyKey: callId,
         callId,
@@ -223,6 +223,7 @@ export class OneCall {
       ...endingOf(this.#identity),
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
+    const attempted = this.#spec.effects === 'none' ? withoutEffects(this.#spec.name, outcome) : outcome
     // Something nested found that the run goes no further here: whether this call is done is not known. One that failed by itself beside that has.
     const { halted } = session
     if (halted !== undefined && attempted.kind === 'failed' && session.isHeldUp(callId, attempted.error)) {
