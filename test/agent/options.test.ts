@@ -120,13 +120,14 @@ options('options of a run are judged before it starts (RUN-163)', async () => {
     assert.equal([error.code, error.evidence.option, error.evidence.nearest], ['invalid-option', option, nearest])
     assert.is(((await rejection(cs?.saga([], given) ?? Promise.resolve())) as AgentError).evidence.option, option)
   }
+  for (const policy of ['relay', { ungrounded: 'off' }] as const) await cs?.run({ detached: true, policy }, () => 1)
   const inBudget = await rejection(
     cs?.run({ name: 'r', budget: { token: 1 } } as RunOptions<null>, () => 1) ?? Promise.resolve(),
   )
   assert.match((inBudget as Error).message, 'did you mean tokens?')
   const runs: unknown[] = []
-  for await (const run of cs?.runs() ?? []) runs.push(run)
-  assert.equal(runs, [])
+  for await (const { name } of cs?.runs() ?? []) runs.push(name)
+  assert.equal(runs, ['run', 'run'], 'of those that were refused none')
 })
 
 options('options of a runtime and of its ledger are judged where it is opened (RUN-163)', async () => {

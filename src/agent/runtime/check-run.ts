@@ -34,7 +34,7 @@ const RUN: OptionRules<RunOptions> = {
   input: anything,
   tags: texts,
   budget: group(BUDGET),
-  policy: anObject,
+  policy: either('"default", "relay", or an object with the members of a policy', oneOf('default', 'relay'), anObject),
   judge: anything,
   detached: flag,
   compensateOnBudgetExceeded: flag,
