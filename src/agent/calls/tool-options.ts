@@ -67,7 +67,7 @@ export interface ApproveOptions {
   readonly quorum?: number
   /** Only tokens with one of these roles count. */
   readonly roles?: readonly string[]
-  /** Milliseconds within which it has to be decided and used; default one day. */
+  /** Milliseconds within which it has to be decided and used; default seven days. */
   readonly expiresMs?: number
   /** The requester may say yes as well. */
   readonly selfApproval?: boolean
