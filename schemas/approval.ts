@@ -8,7 +8,8 @@ export const APPROVAL_RULES_MAX = 32
 export const QUORUM_MAX = 16
 /** That wait for a decision in one run. */
 export const APPROVALS_OPEN_MAX = 256
-export const APPROVAL_EXPIRES_DEFAULT_MS = 24 * 60 * 60_000
+/** A week: what was requested on a Friday evening can be decided on Monday, also on the Tuesday after a holiday. */
+export const APPROVAL_EXPIRES_DEFAULT_MS = 7 * 24 * 60 * 60_000
 export const APPROVAL_EXPIRES_MIN_MS = 1_000
 export const APPROVAL_EXPIRES_MAX_MS = 366 * 24 * 60 * 60_000
 const NAMES_MAX = 64
@@ -36,7 +37,7 @@ const RULE = {
   quorum: z.int().min(1).max(QUORUM_MAX).optional(),
   /** Only tokens with one of these roles count. */
   roles: z.array(Name).min(1).max(NAMES_MAX).optional(),
-  /** Milliseconds within which it has to be decided and used; default one day. */
+  /** Milliseconds within which it has to be decided and used; default seven days. */
   expiresMs: z.int().min(APPROVAL_EXPIRES_MIN_MS).max(APPROVAL_EXPIRES_MAX_MS).optional(),
   /** The requester may say yes as well. */
   selfApproval: z.boolean().optional(),

@@ -1,6 +1,7 @@
 /** @module The runtime on a ledger behind HTTP. */
 import { type ClientOptions, createClient } from '../client/client.ts'
 import type { Codec, CodecValues } from './calls/codecs.ts'
+import { checkConnect } from './check-ledger.ts'
 import { httpConnection } from './runtime/http-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
@@ -19,5 +20,6 @@ import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/
 export function connect<const C extends readonly Codec[] = readonly []>(
   options: ClientOptions & RuntimeOptions<C>,
 ): Countersign<CodecValues<C>> {
+  checkConnect(options)
   return createRuntime(httpConnection(createClient(options)), options)
 }

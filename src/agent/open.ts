@@ -2,9 +2,11 @@
 import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../compose/embedded.ts'
 import { STORE_OWNER } from '../compose/lease-owner.ts'
 import type { Codec, CodecValues } from './calls/codecs.ts'
+import { RUNTIME } from './check-ledger.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
 import { checkedPrices } from './models/price-table.ts'
+import { anything, checkOptions, type OptionRules, text, texts } from './option-rules.ts'
 import { ledgerConnection } from './runtime/ledger-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
@@ -23,6 +25,15 @@ export interface OpenOptions<C extends readonly Codec[] = readonly []> extends R
   readonly serve?: number | { readonly port: number; readonly host?: string }
   /** What the actor may decide, where an approval asks for a role. */
   readonly roles?: readonly string[]
+}
+
+const OPEN: OptionRules<OpenOptions> = {
+  ...RUNTIME,
+  path: text,
+  actor: text,
+  tenant: text,
+  serve: anything,
+  roles: texts,
 }
 
 const PATH_DEFAULT = '.countersign'
@@ -46,6 +57,7 @@ const PORT_MAX = 65_535
 export async function open<const C extends readonly Codec[] = readonly []>(
   options: OpenOptions<C> = {},
 ): Promise<Countersign<CodecValues<C>>> {
+  checkOptions('open', options, OPEN)
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', roles, serve, ...settings } = options
   const address = serve === undefined ? undefined : addressOf(serve, path)
   if (settings.prices !== undefined) checkedPrices(settings.prices)

@@ -11,8 +11,10 @@ export interface TransportOptions {
   readonly token: string | (() => string | Promise<string>)
   /** Default: the global one. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** Tries after the first; default 5. */
+  /** Tries after the first. Default: as many as `patienceMs` takes, and 5 at least. */
   readonly retries?: number
+  /** How long a ledger that cannot be reached, or is not ready, is asked again: through its restart. Default 30 seconds. */
+  readonly patienceMs?: number
   /** Longest wait for one answer, or for the next part of a stream; default 60 seconds. */
   readonly timeoutMs?: number
   /** Wait before the first retry, doubled for each further one; default 100. */
@@ -42,6 +44,7 @@ export interface Transport {
 }
 
 const RETRIES = 5
+const PATIENCE_MS = 30_000
 const TIMEOUT_MS = 60_000
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
@@ -90,7 +93,8 @@ async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncG
 
 /** What a 2xx response gives; everything else is an error or tried again, an answer that was cut as well. */
 async function send<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<T> {
-  const { retries = RETRIES, backoffMs = BACKOFF_MS } = options
+  const { backoffMs = BACKOFF_MS } = options
+  const askedAtMs = performance.now()
   const idempotency = ask.method === 'POST' ? { 'idempotency-key': globalThis.crypto.randomUUID() } : {}
   const headers = withQuotedKey({ ...idempotency, ...ask.headers })
   for (let tries = 0; ; tries += 1) {
@@ -98,10 +102,15 @@ async function send<T>(options: TransportOptions, url: string, ask: Ask, take: T
     const attempted = await attempt(options, url, { ...ask, headers }, take)
     if ('value' in attempted) return attempted.value
     const { failure } = attempted
-    if (tries >= retries || !isRetried(failure)) throw failure
+    if (!isRetried(failure) || isPatienceOver(options, tries, performance.now() - askedAtMs)) throw failure
     const jitterMs = Math.min(BACKOFF_MAX_MS, backoffMs * 2 ** tries) * (0.5 + Math.random() / 2)
     await pause(Math.max(jitterMs, waitOf(failure)), ask.signal)
   }
+}
+
+function isPatienceOver(options: TransportOptions, tries: number, goneMs: number): boolean {
+  const { retries, patienceMs = PATIENCE_MS } = options
+  return tries >= (retries ?? RETRIES) && (retries !== undefined || goneMs >= patienceMs)
 }
 
 /** A comma in a key would be taken for that between two headers of the name. */

@@ -175,7 +175,7 @@ export const MEMBERS: Texts = {
   when: 'Condition over the arguments, such as `args.amount > 1000`: the call is free only where it says no; absent: never.',
   quorum: 'How many different people have to say yes, 1 to 16; default 1.',
   onDenied: 'What a denial is to the run: an `error` that its code deals with (the default), or its `rollback`.',
-  expiresMs: 'Milliseconds within which it has to be decided and used; default one day.',
+  expiresMs: 'Milliseconds within which it has to be decided and used; default seven days.',
   roles: 'Agents that may supersede; absent: all.',
   rules: 'The rule set; `1` is that of release 0.1.0. A run keeps the one that it began with.',
   run: 'Id of the run.',

@@ -50,7 +50,7 @@ async function overHttp(store?: EventStore): Promise<TestHome> {
   const edge = await testEdge({ realClock: false, ...(store && { store }) })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
   const by = (token: string): Connection =>
-    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
+    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1, retries: 5 }))
   return {
     ...home(edge.inner.clock, by(await edge.token()), () => edge[Symbol.asyncDispose]()),
     as: async (subject, roles) => createRuntime(by(await edge.token({ subject, roles, scopes: ['approvals:write'] }))),

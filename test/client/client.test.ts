@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createClient } from '../../src/client/client.ts'
+import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import { LedgerError, UnreachableError } from '../../src/client/errors.ts'
 import { testEdge } from '../support/test-edge.ts'
 
@@ -23,7 +23,9 @@ function scripted(...answers: (Response | Error)[]) {
     if (answer instanceof Response) return answer
     throw answer ?? new Error('the script is over')
   }
-  return { sent, client: createClient({ url: 'http://ledger.test/', token: 't', fetch, backoffMs: 1 }) }
+  const clientWith = (more: Partial<ClientOptions> = {}) =>
+    createClient({ url: 'http://ledger.test/', token: 't', fetch, backoffMs: 1, ...more })
+  return { sent, client: clientWith(), clientWith }
 }
 
 const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
@@ -68,10 +70,20 @@ client('a refusal is not tried again, and carries its code and evidence', async 
   assert.is(script.sent.length, 1)
 })
 
-client('a ledger out of reach is an error of its own, after the last try', async () => {
+client('a ledger out of reach is an error of its own, after as many tries as were asked for', async () => {
   const script = scripted(...Array.from({ length: 6 }, () => new TypeError('fetch failed')))
-  assert.instance(await rejection(script.client.run('r')), UnreachableError)
+  const asked = script.clientWith({ retries: 5 })
+  assert.instance(await rejection(asked.run('r')), UnreachableError)
   assert.is(script.sent.length, 6)
+})
+
+client('by itself a client goes on as long as its patience, and for five more tries at least (RUN-162)', async () => {
+  const script = scripted()
+  const startedAtMs = performance.now()
+  assert.instance(await rejection(script.clientWith({ patienceMs: 400 }).run('r')), UnreachableError)
+  assert.ok(performance.now() - startedAtMs >= 400)
+  assert.ok(script.sent.length > 6, `${script.sent.length} tries`)
+  assert.instance(await rejection(script.clientWith({ patienceMs: 0 }).run('r')), UnreachableError)
 })
 
 client('a page of a proxy is no answer of a ledger', async () => {

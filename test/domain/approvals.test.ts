@@ -53,13 +53,13 @@ const denied = (n: number): Draft => ({
 const used = (n: number, approval: number): Draft[] =>
   called(n, { tool: 'pay', key: 'k1', args: PAY, argsDigest: digestOf(PAY), approvalId: id(approval) })
 
-test('a call that a rule is about is not claimed: it is requested, nothing runs and nothing is reserved (RUN-60)', () => {
+test('a call that a rule is about is not claimed: it is requested for a week, nothing runs and nothing is reserved (RUN-60, RUN-165)', () => {
   given(ruled(OVER_A_THOUSAND))
     .when(claim({ reserve: { tokens: 10 } }))
     .refused('approval-pending', { approvalId: id(101), argsDigest: digestOf(PAY) })
     .recorded([
       'ApprovalRequested',
-      { tool: 'pay', args: PAY, argsDigest: digestOf(PAY), expiresAt: at(86_400_000), generation: 1 },
+      { tool: 'pay', args: PAY, argsDigest: digestOf(PAY), expiresAt: at(7 * 86_400_000), generation: 1 },
     ])
     .leads((state) => {
       assert.equal(Object.keys(state.openCalls), [])

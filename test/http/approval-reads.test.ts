@@ -80,7 +80,7 @@ test('in a program the queue ends with an error that names such a run, behind al
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
   const caller = { tenant: edge.tenant, actor: 'bob' }
   for (const connection of [
-    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 })),
+    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1, retries: 5 })),
     ledgerConnection({ ledger: edge.inner.ledger, caller, place: 'test', close: async () => undefined }),
   ]) {
     const seen: string[] = []

@@ -27,7 +27,8 @@ export async function branchRun<Input, Output>(
   const { atStep, ...own } = options
   const { name, input, policy } = await startOf(home, run)
   const request = { name, policy, ...own, ...(input !== undefined && { input }) } as RunOptions<Input>
-  return liveRun(home, { options: request, branchOf: { run, atStep } }, body)
+  const asked = { kind: `branch of ${run} at ${atStep}`, options: request, name: body.name }
+  return home.running.start(asked, () => liveRun(home, { options: request, branchOf: { run, atStep } }, body))
 }
 
 async function startOf({ connection }: Home, run: string): Promise<JsonObject> {

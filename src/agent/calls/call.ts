@@ -15,6 +15,20 @@ export async function callTool(
   input: unknown,
   trace: CallTrace = { attempts: 0 },
 ): Promise<unknown> {
+  try {
+    return await outcomeAt(execution, spec, input, trace)
+  } catch (error) {
+    execution.session.stopped(error, execution.ancestors)
+    throw error
+  }
+}
+
+async function outcomeAt(
+  execution: ExecutionContext,
+  spec: ToolSpec,
+  input: unknown,
+  trace: CallTrace,
+): Promise<unknown> {
   const { session } = execution
   session.mustBeActive()
   execution.branch?.signal.throwIfAborted()

@@ -1,6 +1,7 @@
 /** @module One attempt: runs a tool under a time limit, and says what came of it. */
 import { linkedSignal, onAbort } from '../../resources/linked-signal.ts'
 import { OutcomeUnknown } from '../errors.ts'
+import { ToolTimedOut } from '../loop/tool-error.ts'
 import type { CallContext } from './tool-options.ts'
 
 export type Attempted =
@@ -51,6 +52,14 @@ export async function executeCall({
     clearTimeout(timer)
     leave?.()
   }
+}
+
+/** What came of a call that changes nothing: where nobody knows it, it has failed. */
+export function withoutEffects(tool: string, attempted: Attempted): Attempted {
+  if (attempted.kind !== 'unknown') return attempted
+  const { error } = attempted
+  const isLate = error instanceof DOMException && error.name === 'TimeoutError'
+  return { kind: 'failed', error: isLate ? new ToolTimedOut(tool, error) : error }
 }
 
 function isAbort(error: unknown, { reason }: AbortSignal): boolean {

@@ -8,8 +8,8 @@ import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../error
 import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
-import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
-import { endingOf, executionInside, holdForStep, isBeside, isInside, leave } from '../runtime/call-execution.ts'
+import { isTimedOut, isToolError, ResultTooLarge } from '../loop/tool-error.ts'
+import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
@@ -20,7 +20,7 @@ import { type CallIdentity, claimOf } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { caughtError } from './caught-error.ts'
 import { unlessUnreachable } from './claim-queue.ts'
-import { type Attempted, executeCall } from './execute-call.ts'
+import { type Attempted, executeCall, withoutEffects } from './execute-call.ts'
 import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
@@ -69,7 +69,7 @@ export class OneCall {
       const { retries, retryScope } = this.#spec
       if (session.halted !== undefined) throw session.halted
       // A failure that the tool means for its caller is an answer, and the same one again.
-      if (isToolError(step.error) || this.#wasOpened(step.error)) throw this.#caught(step)
+      if ((isToolError(step.error) && !isTimedOut(step.error)) || this.#wasOpened(step.error)) throw this.#caught(step)
       const signal = signalAt(this.#identity.execution)
       if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw this.#caught(step)
       const waitMs = this.#spec.retryWaitMs(step.error, failures)
@@ -245,7 +245,7 @@ export class OneCall {
     const inside = executionInside(this.#identity, claimed)
     holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
-    const attempted = await executeCall({
+    const outcome = await executeCall({
       context: {
         idempotencyKey: callId,
         callId,
@@ -256,10 +256,11 @@ export class OneCall {
       ...endingOf(this.#identity),
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
-    // A nested call that found the run taken over or diverged: whether this one is done is not known.
+    const attempted = this.#spec.effects === 'none' ? withoutEffects(this.#spec.name, outcome) : outcome
+    // Something nested found that the run goes no further here: whether this call is done is not known. One that failed by itself beside that has.
     const { halted } = session
-    if (halted !== undefined && attempted.kind === 'failed' && !isBeside(halted, attempted.error)) {
-      if (this.#spec.isRun === true) await leave(session, claimed)
+    if (halted !== undefined && attempted.kind === 'failed' && session.isHeldUp(callId, attempted.error)) {
+      await leave(session, claimed)
       throw halted
     }
     session.ended(callId, isInside(this.#identity, callId))

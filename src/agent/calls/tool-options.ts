@@ -68,7 +68,7 @@ export interface ApproveOptions {
   readonly quorum?: number
   /** Only tokens with one of these roles count. */
   readonly roles?: readonly string[]
-  /** Milliseconds within which it has to be decided and used; default one day. */
+  /** Milliseconds within which it has to be decided and used; default seven days. */
   readonly expiresMs?: number
   /** The requester may say yes as well. */
   readonly selfApproval?: boolean
@@ -115,7 +115,7 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
     args: Args,
     context: { readonly idempotencyKey: string },
   ) => CheckResult<Result> | Promise<CheckResult<Result>>
-  /** Tries after the first; default 0. */
+  /** Tries after the first; default 0, and 2 of a tool without effects. */
   readonly retries?: number
   /** Default: exponential from 200 ms, with jitter. */
   readonly backoff?: Backoff
@@ -126,7 +126,12 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
    * (`roll-back`, the default), or it is a result like another (`continue`): the step is `failed` and the saga goes on, the model reads the error.
    */
   readonly onFailure?: 'roll-back' | 'continue'
-  /** Milliseconds; a call that takes longer is in doubt. Default: none. */
+  /**
+   * It changes nothing, and there is nothing to undo: a call whose outcome is not known is made again. Timed out, it has its retries, and is then an error that its
+   * caller and a model can read (`ToolTimedOut`). Never inferred.
+   */
+  readonly effects?: 'none'
+  /** Milliseconds; a call that takes longer is in doubt, but for one without `effects`. Default: none. */
   readonly timeout?: number
   /** A call whose outcome is not known may be run again (`retry`), or waits for somebody to look (the default). */
   readonly onUnknown?: 'retry' | 'in-doubt'

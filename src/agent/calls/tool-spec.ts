@@ -43,6 +43,8 @@ export interface ToolSpec extends Spending {
         context: { readonly idempotencyKey: string },
       ) => CheckResult<unknown> | Promise<CheckResult<unknown>>)
     | undefined
+  /** It changes nothing. */
+  readonly effects: 'none' | undefined
   readonly retries: number
   readonly backoff: Backoff
   readonly retryScope: 'tool' | 'transaction'
@@ -92,6 +94,7 @@ type CompensateSpec =
   | { readonly kind: 'named'; readonly tool: string }
 
 const COMPENSATION_RETRIES = 3
+const PURE_RETRIES = 2
 
 type ToolBody = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'> & Partial<Pick<ToolSpec, 'codecs' | 'arity'>>
 
@@ -104,6 +107,7 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
   const { codecs = NO_CODECS } = body
   const errors = knownErrors(body.name, options.errors)
   const backoff = options.backoff ?? BACKOFF_DEFAULT
+  const isPure = options.effects === 'none'
   return {
     arity: 1,
     ...body,
@@ -111,16 +115,17 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     parameters: options.parameters,
     description: options.description,
     alias: options.alias ?? [],
-    compensate: compensateSpec(body.name, options.compensate),
+    compensate: compensateSpec(body.name, options.compensate ?? (isPure ? 'not-needed' : undefined)),
     compensationRetries: options.compensationRetries ?? COMPENSATION_RETRIES,
     compensateUnknown: options.compensateUnknown ?? false,
     check: options.check,
-    retries: options.retries ?? 0,
+    effects: options.effects,
+    retries: options.retries ?? (isPure ? PURE_RETRIES : 0),
     backoff,
     retryScope: options.retryScope ?? 'tool',
     onFailure: options.onFailure ?? 'roll-back',
     timeoutMs: options.timeout,
-    onUnknown: options.onUnknown ?? 'in-doubt',
+    onUnknown: options.onUnknown ?? (isPure ? 'retry' : 'in-doubt'),
     dedupe: options.dedupe,
     key: options.key,
     leaseMs: options.leaseMs,

@@ -3,6 +3,7 @@
 import { AgentError } from '../errors.ts'
 import { currentExecution } from '../runtime/execution-context.ts'
 import { callTool } from './call.ts'
+import { checkTool } from './check-tool.ts'
 import type { Codecs } from './codecs.ts'
 import { isMinified } from './minified-name.ts'
 import type { CallContext, ToolOptions } from './tool-options.ts'
@@ -21,6 +22,7 @@ export function specOf(tool: unknown): ToolSpec | undefined {
 /** Its public types are those of `Countersign.tool`. */
 export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefinition, options: ToolOptions): unknown {
   const wrapped = typeof what === 'function'
+  checkTool(String(options.name ?? what.name ?? ''), wrapped ? options : what, !wrapped)
   const { codecs } = registry
   const spec = wrapped ? functionSpec(what, options, codecs) : definitionSpec(what, codecs)
   const tool = (...args: unknown[]): Promise<unknown> => callHere(registry, spec, wrapped ? args : args[0])

@@ -74,6 +74,33 @@ export class ResultTooLarge extends ToolError {
   }
 }
 
+const TIMED_OUT = 'tool-timed-out'
+
+/**
+ * A tool without effects (`effects: 'none'`) gave no result in time, its retries included (`tool-timed-out`): an answer for its caller, and for a model.
+ * @example
+ * ```ts
+ * import { open, ToolTimedOut } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const look = cs.tool(() => new Promise<string>(() => {}), { name: 'look', effects: 'none', timeout: 20, retries: 0 })
+ * const orElse = (error: unknown) => (error instanceof ToolTimedOut ? error.code : 'something else')
+ * console.log(await cs.run({ name: 'order' }, async () => look().catch(orElse))) // tool-timed-out
+ * ```
+ */
+export class ToolTimedOut extends ToolError {
+  override readonly code = TIMED_OUT
+
+  constructor(tool: string, cause: Error) {
+    super(`${tool} gave ${cause.message}: it changes nothing, and may be called again`, { cause })
+  }
+}
+
+/** It may be tried again, live and as the record gives it back alike. */
+export function isTimedOut(error: unknown): boolean {
+  return isToolError(error) && 'code' in error && error.code === TIMED_OUT
+}
+
 /** Also as the record gives it back on resume and replay. */
 export function isToolError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ToolError'

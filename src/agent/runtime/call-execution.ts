@@ -1,10 +1,11 @@
 /** @module Where the code of a call stands while it runs, and what is held on the budget meanwhile. */
+import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import type { CallIdentity } from '../calls/call-identity.ts'
 import type { AttemptOptions } from '../calls/execute-call.ts'
 import type { Claimed } from '../calls/lease.ts'
-import { clip, RunWaiting } from '../errors.ts'
+import { clip } from '../errors.ts'
 import { type ExecutionContext, joined } from './execution-context.ts'
-import { liveOf, type Session } from './session.ts'
+import { liveOf, reach, type Session } from './session.ts'
 
 /** Nested calls name their parent. They have a scope of the call's own, or, where the call is a step, the step's. */
 export function executionInside(
@@ -40,7 +41,7 @@ export function holdForStep({ execution, spec }: CallIdentity, { reservationId }
   const { connection } = liveOf(session)
   let released: Promise<unknown> | undefined
   step.release = async () => {
-    released ??= connection.execute(session.runId, { kind: 'release', reservationId, body: {} })
+    released ??= reach(session, () => connection.execute(session.runId, { kind: 'release', reservationId, body: {} }))
     await released
   }
 }
@@ -54,16 +55,12 @@ export function endingOf({ execution, spec }: CallIdentity): Pick<AttemptOptions
 
 const REASON_MAX_CHARS = 1_000
 
-/** A run within the run that goes no further is taken up again by the next life: nobody has to wait for the lease of this one. */
+/** A call in which the run went no further is taken up by the next life: nobody has to wait for the lease of this one. */
 export async function leave(session: Session, { callId, fence }: Claimed): Promise<void> {
-  const reason = clip(`the run within it was left open: ${session.halted?.message ?? ''}`, REASON_MAX_CHARS)
+  if (session.halted instanceof UnreachableError || session.halted instanceof LedgerError) return
+  const reason = clip(`the run went no further inside it: ${session.halted?.message ?? ''}`, REASON_MAX_CHARS)
   const settle = { kind: 'settle', callId, body: { fence, unknown: { reason, left: true } } } as const
   await liveOf(session)
     .connection.execute(session.runId, settle)
     .catch(() => undefined)
-}
-
-/** The run waits elsewhere, and this call failed by itself: that is its outcome. */
-export function isBeside(halted: Error, error: unknown): boolean {
-  return halted instanceof RunWaiting && error !== halted
 }

@@ -1,6 +1,7 @@
 /** @module The ledger behind HTTP. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Client } from '../../client/client.ts'
+import type { Client, CommandOptions } from '../../client/client.ts'
+import type { BatchItem } from '../../client/commands.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
@@ -9,26 +10,22 @@ import { linkedEvents, sealedEvents, tailedEvent } from './sealed-events.ts'
 
 const CREATED = 201
 const REFUSED = 400
-/** What one request may hold. */
+/** What the server could not do is no refusal: it may do so later. */
+const UNABLE = 500
+const TOO_LARGE = 413
+/** What one request may hold, and half of the bytes that a ledger takes unless its operator says otherwise. */
 const BATCH_MAX_ITEMS = 256
+const BATCH_MAX_BYTES = 4 * 1024 * 1024
 
 export function httpConnection(client: Client, owner = ownProcess()): Connection {
   return {
     place: client.url,
-    execute: (runId, command, { idempotencyKey, traceparent = traceparentHere() } = {}) => {
-      const key = idempotencyKey === undefined ? {} : { idempotencyKey }
-      const trace = traceparent === undefined ? {} : { traceparent }
-      return replyTo(() => client.execute(runId, ownedBy(owner, command), { ...key, ...trace }))
-    },
+    execute: (runId, command, { idempotencyKey, traceparent = traceparentHere() } = {}) =>
+      replyTo(() => client.execute(runId, ownedBy(owner, command), commandOptions(idempotencyKey, traceparent))),
     batch: async (runId, commands) => {
+      const items = commands.map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
       const replies: Reply[] = []
-      for (let from = 0; from < commands.length; from += BATCH_MAX_ITEMS) {
-        const items = commands
-          .slice(from, from + BATCH_MAX_ITEMS)
-          .map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
-        const answers = await client.batch(items)
-        replies.push(...answers.map(({ status, body }) => itemReply(status, body)))
-      }
+      for (const portion of portionsOf(items)) replies.push(...(await portionReplies(client, portion)))
       return replies
     },
     run: (runId) => client.run(runId),
@@ -58,13 +55,55 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
   }
 }
 
+function commandOptions(idempotencyKey: string | undefined, traceparent: string | undefined): CommandOptions {
+  return { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(traceparent !== undefined && { traceparent }) }
+}
+
+/** As many items as one request may hold, by count and by bytes; at least one. */
+function portionsOf(items: readonly BatchItem[]): readonly BatchItem[][] {
+  const portions: BatchItem[][] = []
+  let bytes = 0
+  for (const item of items) {
+    const size = Buffer.byteLength(JSON.stringify(item))
+    const portion = portions.at(-1)
+    if (portion !== undefined && portion.length < BATCH_MAX_ITEMS && bytes + size <= BATCH_MAX_BYTES) {
+      portion.push(item)
+      bytes += size
+    } else {
+      portions.push([item])
+      bytes = size
+    }
+  }
+  return portions
+}
+
+/** What is too large for this ledger, or for what lies before it, goes in halves. A refusal of the whole request is that of each item: nothing of it was done. */
+async function portionReplies(client: Client, items: readonly BatchItem[]): Promise<readonly Reply[]> {
+  const [first, ...others] = items
+  if (first === undefined) return []
+  // Alone it may be as large as any value.
+  if (others.length === 0) {
+    const { runId, command, traceparent } = first
+    return [await replyTo(() => client.execute(runId, command, commandOptions(undefined, traceparent)))]
+  }
+  try {
+    return (await client.batch(items)).map(({ status, body }) => itemReply(status, body))
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.status >= UNABLE) throw error
+    const { problem, status } = error
+    if (status !== TOO_LARGE) return items.map(() => ({ ok: false, problem: problemOf(problem) }))
+    const half = Math.ceil(items.length / 2)
+    const one = await portionReplies(client, items.slice(0, half))
+    return [...one, ...(await portionReplies(client, items.slice(half)))]
+  }
+}
+
 async function replyTo(ask: () => Promise<{ created: boolean; body: JsonObject }>): Promise<Reply> {
   try {
     const { created, body } = await ask()
     return { ok: true, created, body }
   } catch (error) {
-    // What the server could not do is no refusal: it may do so later.
-    if (error instanceof LedgerError && error.status < 500) return { ok: false, problem: problemOf(error.problem) }
+    if (error instanceof LedgerError && error.status < UNABLE) return { ok: false, problem: problemOf(error.problem) }
     throw error
   }
 }

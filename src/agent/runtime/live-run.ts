@@ -22,11 +22,13 @@ import type { Connection } from './connection.ts'
 import { type ExecutionContext, runWithin } from './execution-context.ts'
 import { type Run, runOf } from './run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
-import { numberOf, Session, textOf } from './session.ts'
+import type { RunningRuns } from './running-runs.ts'
+import { numberOf, reach, Session, textOf } from './session.ts'
 
 export interface Home {
   readonly connection: Connection
   readonly registry: ToolRegistry
+  readonly running: RunningRuns
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
 }
@@ -139,10 +141,8 @@ async function complete(session: Session, connection: Connection, output: unknow
   const recorded = recordable(output, codecs)
   if (!recorded.ok)
     throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${recorded.reason}`)
-  const reply = await connection.execute(session.runId, {
-    kind: 'complete',
-    body: { output: recorded.value, runFence: session.fence },
-  })
+  const body = { output: recorded.value, runFence: session.fence }
+  const reply = await reach(session, () => connection.execute(session.runId, { kind: 'complete', body }))
   if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
   return codecs.decode(recorded.value)
 }

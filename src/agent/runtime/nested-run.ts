@@ -11,6 +11,7 @@ import { type RunOptions, startRequest } from './run-options.ts'
 
 /** A run that is to be started, and how. */
 export interface Starting<Input, Output> {
+  readonly kind: 'run' | 'saga'
   readonly options: RunOptions<Input>
   /** Of its function, where the options name none. */
   readonly name: string
@@ -22,7 +23,8 @@ export function startHere<Input, Output>(home: Home, starting: Starting<Input, O
   const { options, start } = starting
   const execution = currentExecution()
   const isWithin = execution?.session.registry === home.registry && execution.undoing !== true
-  return isWithin && options.detached !== true ? startWithin(home, execution, starting) : start({ options })
+  if (isWithin && options.detached !== true) return startWithin(home, execution, starting)
+  return home.running.start(starting, () => start({ options }))
 }
 
 async function startWithin<Input, Output>(

@@ -47,10 +47,11 @@ export interface RunOptions<Input = unknown> {
   readonly compensateOnBudgetExceeded?: boolean
   readonly signal?: AbortSignal
   /**
-   * What a resume does while leases of another owner run and nothing proves that it is gone: `wait` for each (the default), `refuse` (`run-owned`), or
-   * `take-over`: they end now, and what it may be carrying out is in doubt. Where its death is proved they end now in any case.
+   * What a second start does while the run goes on. `join` (the default): in this runtime it gets what the first one gets, and its own function is not called; of
+   * another owner it waits for each lease. `wait`: takes the run up from the first one, and waits for each lease. `refuse`: `run-owned`. `take-over`: leases end
+   * now, and what their owner may be carrying out is in doubt. Where the death of an owner is proved its leases end now in any case.
    */
-  readonly whenOwned?: 'wait' | 'refuse' | 'take-over'
+  readonly whenOwned?: 'join' | 'wait' | 'refuse' | 'take-over'
   /** W3C Trace Context that the run is part of, such as a request's header `traceparent`; another text is treated as absent. Default: the active span's. */
   readonly traceparent?: string
   /** What a call does that waits for an approval: it waits in this process (the default), or leaves the run as it is, open, with `RunWaiting`. */
@@ -61,7 +62,7 @@ const COST = /^(\S+) ([A-Z]{3})$/
 
 /** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
 export function startRequest(options: RunOptions, fallbackName: string, codecs?: Codecs): StartRun {
-  const { id, name = fallbackName, input, tags, budget, policy } = options
+  const { id, name = fallbackName, input, tags, budget, policy, whenOwned = 'join' } = options
   const recorded = input === undefined ? undefined : identifying(input, codecs)
   if (recorded?.ok === false)
     throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${recorded.reason}`)
@@ -76,7 +77,7 @@ export function startRequest(options: RunOptions, fallbackName: string, codecs?:
     ...(tags !== undefined && { tags: [...tags] }),
     ...(budget !== undefined && { budget: limitsOf(budget) }),
     ...(policy !== undefined && { policy }),
-    ...(options.whenOwned !== undefined && { whenOwned: options.whenOwned }),
+    ...(whenOwned !== 'join' && { whenOwned }),
   }
 }
 

@@ -27,14 +27,16 @@ import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type SentSignal, type SignalOptions, sendSignal } from '../waits/send-signal.ts'
 import type { RunWaitNotice } from '../waits/wait-notice.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
+import { checkRun } from './check-run.ts'
 import type { Connection, TailedEvent } from './connection.ts'
-import { type Body, type Home, liveRun } from './live-run.ts'
+import { type Body, type Home, liveRun, type RunRequest } from './live-run.ts'
 import { startHere } from './nested-run.ts'
 import type { RunFilter, RunSummary, TailOptions } from './read-types.ts'
 import { listedRuns, tailed } from './reads.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions } from './run-options.ts'
+import { RunningRuns } from './running-runs.ts'
 
 /**
  * A ledger to run on: tools, runs, sagas, recovery, replay and branches. Made by `open`, `connect` or `fromEnv`; `close` it, or say `await using`. `Keeps`:
@@ -134,8 +136,9 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly onWaiting?: (notice: RunWaitNotice) => void
 }
 
-function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
-  return startHere(home, { options, name: body.name, start: (request) => liveRun(home, request, body) })
+async function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
+  checkRun('run', options)
+  return startHere(home, { kind: 'run', options, name: body.name, start: (request) => liveRun(home, request, body) })
 }
 
 /** Throws `invalid-prices`. */
@@ -147,6 +150,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
   const home = {
     connection,
     registry,
+    running: new RunningRuns(registry.codecs),
     counter: tokenCounter(tokens),
     prices: prices === undefined ? undefined : checkedPrices(prices),
   }
@@ -170,7 +174,11 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
         ? open(() => startRun(home, {}, options))
         : open(() => startRun(home, options, body ?? (() => undefined))),
     saga: (steps: SagaSteps, options: RunOptions = {}) =>
-      open(() => startHere(home, { options, name: 'saga', start: (request) => runSaga(home, steps, request) })),
+      open(async () => {
+        checkRun('saga', options)
+        const start = (request: RunRequest<unknown>) => runSaga(home, steps, request)
+        return startHere(home, { kind: 'saga', options, name: 'saga', start })
+      }),
     recover: (options?: RecoverOptions) => open(() => recover(home, options)),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     approvals: approvalsOf(connection, open),
@@ -178,7 +186,10 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
       open(() => sendSignal(connection, { runId, name, payload }, options)),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
-      open(() => branchRun(home, { run, options, body })),
+      open(async () => {
+        checkRun('branch', options)
+        return branchRun(home, { run, options, body })
+      }),
     runs: (filter?: RunFilter) => listedRuns(connection, filter),
     tail: (options?: TailOptions) => tailed(connection, options),
     export: (runId: string) => connection.exportRun(runId),

@@ -1,7 +1,7 @@
 /** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { UnreachableError } from '../../client/errors.ts'
+import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import type { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
@@ -80,6 +80,9 @@ export class Session {
   readonly #underWay = new Map<Promise<unknown>, OngoingWork>()
   readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
+  /** Each error that said that the run goes no further here: work that goes on side by side meets several. */
+  readonly #halts = new WeakSet<Error>()
+  readonly #heldUp = new Set<string>()
   #failed: Error | undefined
   #closed = false
 
@@ -208,7 +211,22 @@ export class Session {
 
   halt<E extends Error>(error: E): E {
     this.#halted ??= error
+    this.#halts.add(error)
     return error
+  }
+
+  /** What stopped work inside these calls. Where it says that the run goes no further here, whatever their tools make of it is no outcome. */
+  stopped(error: unknown, callers: readonly { readonly callId: string }[]): void {
+    if (this.#isHalt(error)) for (const { callId } of callers) this.#heldUp.add(callId)
+  }
+
+  /** The run goes no further here, and that is why this call ended as it did. */
+  isHeldUp(callId: string, error: unknown): boolean {
+    return this.#heldUp.has(callId) || this.#isHalt(error)
+  }
+
+  #isHalt(error: unknown): boolean {
+    return error instanceof Error && this.#halts.has(error)
   }
 
   /** The run cannot end well any more, whatever its body makes of the error: it will be rolled back. */
@@ -292,12 +310,12 @@ export function liveOf(session: Session): NonNullable<Session['live']> {
   return session.live
 }
 
-/** An answer, or an error that also halts the run where the ledger is out of reach. */
+/** An answer, or an error that also halts the run where the ledger is out of reach, or cannot do now what it is asked for. */
 export async function reach<T>(session: Session, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof UnreachableError) session.halt(error)
+    if (error instanceof UnreachableError || error instanceof LedgerError) session.halt(error)
     throw error
   }
 }

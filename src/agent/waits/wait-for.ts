@@ -38,11 +38,20 @@ const SLEEP_MS = 60_000
 export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
   const body = waitBody(waited)
   if (execution.undoing === true) throw invalid('a compensation cannot wait: it would hold up the rollback')
+  try {
+    return await endOfWait(execution, body)
+  } catch (error) {
+    execution.session.stopped(error, execution.ancestors)
+    throw error
+  }
+}
+
+async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<Json> {
   const { session } = execution
   session.mustBeActive()
   execution.branch?.signal.throwIfAborted()
   const spec = toolSpec(
-    { name: waitTool(waited.name), input: undefined, takes: 'value', execute: () => null },
+    { name: waitTool(body.name), input: undefined, takes: 'value', execute: () => null },
     { compensate: 'not-needed', dedupe: 'position' },
   )
   const identity = identifyCall(execution, spec, null)

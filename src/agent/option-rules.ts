@@ -1,0 +1,118 @@
+/** @module Options as a program gives them: what is misspelt, or no such value, is an error where it is said, and not a default that goes unnoticed. */
+import { AgentError } from './errors.ts'
+
+/** What an option takes, in words, where the value is none of it. */
+type Rule = (value: unknown) => string | undefined
+/** A rule for each option: the compiler names one that is missing. */
+export type OptionRules<Options> = { readonly [Name in keyof Required<Options>]: Rule }
+
+type Rules = Readonly<Record<string, Rule>>
+
+/** The longest that a timer can wait. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+const rule =
+  (expected: string, isFit: (value: unknown) => boolean): Rule =>
+  (value) =>
+    isFit(value) ? undefined : expected
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+const isFrom = (least: number, value: unknown): boolean => typeof value === 'number' && value >= least
+
+export const anything: Rule = () => undefined
+export const text = rule('a text that is not empty', isText)
+export const texts = rule('a list of texts', (value) => Array.isArray(value) && value.every(isText))
+export const flag = rule('true or false', (value) => typeof value === 'boolean')
+export const callable = rule('a function', (value) => typeof value === 'function')
+export const classes = rule(
+  'a list of classes of errors',
+  (value) => Array.isArray(value) && value.every((each) => typeof each === 'function'),
+)
+export const anObject = rule('an object', isObject)
+export const aList = rule('a list', Array.isArray)
+export const aSignal = rule('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
+export const tries = rule('a count, 0 or more', (value) => isFrom(0, value))
+export const amount = rule('a whole number, 0 or more', (value) => isFrom(0, value) && Number.isInteger(value))
+export const milliseconds = rule(
+  `a number of milliseconds, such as 5_000, up to ${TIMER_MAX_MS}`,
+  (value) => isFrom(0, value) && Number(value) <= TIMER_MAX_MS,
+)
+export const oneOf = (...values: readonly string[]): Rule =>
+  rule(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.includes(value as string))
+
+export function either(expected: string, ...rules: readonly Rule[]): Rule {
+  return (value) => (rules.some((each) => each(value) === undefined) ? undefined : expected)
+}
+
+/** An object with options of its own: what is wrong in it is named by its place. */
+export function group<Options>(rules: OptionRules<Options>): Rule {
+  return (value) => (isObject(value) ? faultIn(value, rules as Rules)?.message : 'an object')
+}
+
+/** Throws `invalid-option`; `of` says whose options these are, such as `cs.tool(charge)`. */
+export function checkOptions<Options>(of: string, options: unknown, rules: OptionRules<Options>): void {
+  const fault = isObject(options)
+    ? faultIn(options, rules as Rules)
+    : { message: `options are an object, not ${shown(options)}` }
+  if (fault === undefined) return
+  const { message, ...evidence } = fault
+  throw new AgentError('invalid-option', `${of}: ${message}`, evidence)
+}
+
+interface OptionFault {
+  readonly message: string
+  readonly option?: string
+  readonly nearest?: string
+}
+
+/** One that is undefined is treated as absent. */
+function faultIn(options: object, rules: Rules): OptionFault | undefined {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    const judge = Object.hasOwn(rules, option) ? rules[option] : undefined
+    if (judge === undefined) return unknownOption(option, Object.keys(rules))
+    const expected = judge(value)
+    if (expected !== undefined) return { message: `${option} takes ${expected}, not ${shown(value)}`, option }
+  }
+  return undefined
+}
+
+function unknownOption(option: string, known: readonly string[]): OptionFault {
+  const nearest = nearestOf(option, known)
+  const advice = nearest === undefined ? `the options are ${known.join(', ')}` : `did you mean ${nearest}?`
+  return { message: `there is no option ${option}: ${advice}`, option, ...(nearest !== undefined && { nearest }) }
+}
+
+const SHOWN_MAX_CHARS = 80
+
+function shown(value: unknown): string {
+  if (typeof value === 'function') return 'a function'
+  if (isObject(value)) return Array.isArray(value) ? 'a list' : 'an object'
+  return (typeof value === 'string' ? JSON.stringify(value) : String(value)).slice(0, SHOWN_MAX_CHARS)
+}
+
+/** A third of the longer name may differ. */
+const DIFFERENT_PART = 3
+
+function nearestOf(name: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each.toLowerCase()) }))
+    .filter(({ each, edits }) => edits <= Math.ceil(Math.max(each.length, name.length) / DIFFERENT_PART))
+    .toSorted((one, other) => one.edits - other.edits)
+  return best?.each
+}
+
+/** Levenshtein distance, a row at a time. */
+function editsBetween(one: string, other: string): number {
+  let row = [...Array(other.length + 1).keys()]
+  for (let i = 0; i < one.length; i += 1) {
+    const next = [i + 1]
+    for (let j = 0; j < other.length; j += 1) {
+      const replaced = (row[j] ?? 0) + (one[i] === other[j] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}

@@ -1,0 +1,51 @@
+/** @module The options of a run, judged where it is started. */
+import {
+  amount,
+  anObject,
+  anything,
+  aSignal,
+  checkOptions,
+  either,
+  flag,
+  group,
+  type OptionRules,
+  oneOf,
+  text,
+  texts,
+} from '../option-rules.ts'
+import type { BudgetOptions, RunOptions } from './run-options.ts'
+
+type AgentLimit = NonNullable<BudgetOptions['agents']>[string]
+
+const LIMIT: OptionRules<AgentLimit> = { tokens: amount, cost: text }
+
+const BUDGET: OptionRules<BudgetOptions> = { ...LIMIT, agents: limitsFault }
+
+function limitsFault(agents: unknown): string | undefined {
+  if (typeof agents !== 'object' || agents === null) return 'an object with a limit for each agent'
+  return Object.values(agents)
+    .map(group(LIMIT))
+    .find((fault) => fault !== undefined)
+}
+
+const RUN: OptionRules<RunOptions> = {
+  id: text,
+  name: either('a text', text, (value) => (value === '' ? undefined : 'a text')),
+  input: anything,
+  tags: texts,
+  budget: group(BUDGET),
+  policy: either('"default", "relay", or an object with the members of a policy', oneOf('default', 'relay'), anObject),
+  judge: anything,
+  detached: flag,
+  compensateOnBudgetExceeded: flag,
+  signal: aSignal,
+  whenOwned: oneOf('join', 'wait', 'refuse', 'take-over'),
+  traceparent: anything,
+  whenWaiting: oneOf('wait', 'leave'),
+}
+
+/** Throws `invalid-option`. */
+export function checkRun(method: 'run' | 'saga' | 'branch', options: object): void {
+  const rules = method === 'branch' ? { ...RUN, atStep: amount } : RUN
+  checkOptions(`cs.${method}`, options, rules)
+}
