@@ -25,10 +25,6 @@ export const text = rule('a text that is not empty', isText)
 export const texts = rule('a list of texts', (value) => Array.isArray(value) && value.every(isText))
 export const flag = rule('true or false', (value) => typeof value === 'boolean')
 export const callable = rule('a function', (value) => typeof value === 'function')
-export const classes = rule(
-  'a list of classes of errors',
-  (value) => Array.isArray(value) && value.every((each) => typeof each === 'function'),
-)
 export const anObject = rule('an object', isObject)
 export const aList = rule('a list', Array.isArray)
 export const aSignal = rule('an AbortSignal', (value) => isObject(value) && 'aborted' in value)

@@ -26,7 +26,7 @@ import { type EventPages, pagesOf, type RunBefore, withBefore } from './export-p
 import { type Refused, refusedBy } from './export-refusal.ts'
 import { type ExportFormat, type ExportScope, type FormatWriter, leafWithin } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
-import { type PartInHand, PartMismatchError, partFrom } from './log-part.ts'
+import { type PartInHand, partFrom } from './log-part.ts'
 import { type ExportRecord, exportRecord } from './on-record.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
@@ -150,10 +150,8 @@ async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: E
       signal?.throwIfAborted()
       if (chunk.length > 0) yield chunk
     }
-    const { part } = input
-    const losses = lossesMember([...input.pin.losses, ...found, ...(await lostBehind(input, made))])
-    if (part !== undefined && losses === undefined && made.events !== part.to - part.from)
-      throw new PartMismatchError(part, made.events)
+    // What was read comes first: what is known of the same place may come to be known later.
+    const losses = lossesMember([...found, ...input.pin.losses, ...(await lostBehind(input, made))])
     await input.record.complete(made)
     complete = true
     const end = await body.trailer(trailerOf(input, made, losses))

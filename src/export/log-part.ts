@@ -33,15 +33,3 @@ export async function partFrom({ exports }: Ledger, caller: Caller, from: number
   const { root, edge, last } = await exports.edgeAt(caller, from)
   return { ok: true, value: { from, root, edge: [...edge], last, to: tree.size } }
 }
-
-/** The store holds other events between two places than the log has leaves. */
-export class PartMismatchError extends Error {
-  readonly code = 'part-mismatch'
-
-  constructor({ from, to }: PartInHand, events: number) {
-    super(
-      `between leaf ${from} and leaf ${to} of the log the store holds ${events} events: run "countersign verify" over the store`,
-    )
-    this.name = 'PartMismatchError'
-  }
-}

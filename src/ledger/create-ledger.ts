@@ -116,8 +116,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
 /** What the logs know, where they are kept. */
 const knownOf = (logs: OpenLogs | undefined) => ({
   ofLog: (tenant: string) => logs?.losses(tenant) ?? [],
-  stoppedLog: (tenant: string) => logs?.losses(tenant)[0],
-  knownHead: (stream: string) => logs?.knownHead(stream),
+  stoppedLog: logs && ((tenant: string) => logs.losses(tenant)[0]),
+  knownHead: logs && ((stream: string) => logs.knownHead(stream)),
 })
 
 async function logsOf(

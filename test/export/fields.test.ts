@@ -22,8 +22,8 @@ const UUID = '0190f3a2-7c11-7abc-8def-0123456789ab'
 const WHOLE = ['data', 'filter', 'trailer.filter', 'unmapped.trailer']
 
 const TRAILER: ExportTrailer = {
-  ...{ v: 2, ledgerId: UUID, tenant: 'acme', run: 'r', filter: { run: 'r' }, events: 1, digest: DIGEST, asOf: UUID },
-  ...{ from: 0, fromRoot: DIGEST, to: 1 },
+  ...{ v: 3, ledgerId: UUID, tenant: 'acme', run: 'r', filter: { run: 'r' }, events: 1, digest: DIGEST, asOf: UUID },
+  ...{ from: 0, fromRoot: DIGEST, to: 1, losses: [{ scope: 'run', code: 'missing', stream: 's', revision: 1 }] },
   ...{ treeSize: 1, root: DIGEST, signature: { key: 'k', type: TRAILER_PAYLOAD_TYPE, sig: `${'A'.repeat(86)}==` } },
 }
 /** What a header may have besides, so that no optional field stays unseen. */

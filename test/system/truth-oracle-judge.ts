@@ -27,7 +27,7 @@ export type Judge = (answer: Answer, truth: Truth) => string | undefined | Promi
 
 /** Words with which an exit says that it does not speak of everything. */
 const ADMISSION =
-  /"seal":"invalid"|\bincomplete\b|\btampered\b|\bunverifiable\b|not checked|log-stopped|stream-damaged|integrity-fault|"stopped"|"loss|\blost\b|"hole/i
+  /"seal":"invalid"|\bincomplete\b|\btampered\b|\bunverifiable\b|not checked|log-stopped|stream-damaged|integrity-fault|"stopped"|"loss|"brokenEvents"|\blost\b|"hole/i
 
 export const admits = (text: string): boolean => ADMISSION.test(text)
 
@@ -68,7 +68,7 @@ const WRITTEN: Readonly<Record<string, (event: Acknowledged) => string | undefin
 /** All events that were acknowledged stand in it as they were, and none beside them at their places. */
 export const exported = (format: string, expected: Expected): Judge =>
   found('the export', ({ text }, truth) => {
-    if (!text.includes('digest') || !/[Tt]railer/.test(text.slice(-4_000)) || admits(trailerOf(text))) return undefined
+    if (!text.includes('digest') || !/[Tt]railer/.test(text.slice(-4_000)) || admits(endOf(text))) return undefined
     const write = WRITTEN[format] ?? recordText
     const events = expected(truth)
     const lacks = events.filter((event) => {
@@ -80,6 +80,9 @@ export const exported = (format: string, expected: Expected): Judge =>
   })
 
 const trailerOf = (text: string): string => text.trimEnd().split('\n').at(-1) ?? ''
+
+/** A batch ends with a line that closes its list. */
+const endOf = (text: string): string => text.trimEnd().split('\n').slice(-2).join(' ')
 
 const names = (events: readonly Acknowledged[]): string => {
   const shown = events.slice(0, 3).map(({ stream, revision }) => `${stream} @ ${revision}`)

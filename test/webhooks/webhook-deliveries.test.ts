@@ -310,9 +310,9 @@ test('progress that is lost, broken or of another store costs no announcement: t
     runsOf(at.received),
     left.map(() => 'before'),
   )
-  // Two days later it says nothing to anybody, unless it can still be decided.
+  // Eight days later it says nothing to anybody, unless it can still be decided.
   const effects = {
-    nowMs: () => Date.now() + 2 * 86_400_000,
+    nowMs: () => Date.now() + 8 * 86_400_000,
     monotonicMs: () => performance.now(),
     random: Math.random,
   }

@@ -7,7 +7,6 @@ import {
   anything,
   callable,
   checkOptions,
-  classes,
   either,
   flag,
   group,
@@ -52,7 +51,8 @@ const TOOL: OptionRules<ToolOptions> = {
   name: anything,
   description: either('a text', text, (value) => (value === '' ? undefined : 'a text')),
   parameters: anObject,
-  errors: classes,
+  // What a class may be is judged where its name is taken.
+  errors: anything,
   alias: texts,
   compensate: (value) =>
     typeof value === 'object' && value !== null

@@ -43,6 +43,9 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   if (!fresh && !(await projectionFits(deps)) && !(await stoppedAtLost(guard, checkpoints)))
     restart('the store is not the one that the log followed')
   if (!fresh && (await lacksUnnamed(deps))) restart('the store has lost events that it does not name')
+  // What is lost is known before anything is answered.
+  const isUnmade = deps.logStore.progress() === undefined
+  if (isUnmade && ((await deps.store.missingPositions?.(1)) ?? []).length > 0) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {

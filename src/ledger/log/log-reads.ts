@@ -41,7 +41,7 @@ import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
-type OwnReads = Omit<Reads, 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'>
+type OwnReads = Omit<Reads, 'facts' | 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'>
 
 interface ReadsParts {
   readonly projection: LogProjection
@@ -56,6 +56,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     verifierKey: (tenant) => reads.verifierKey(tenant),
     successions: () => deps.logKeys.successions,
     state: (tenant) => reads.state(tenant),
+    facts: (tenant) => parts.projection.tree(tenant).lastFactIndex + 1,
     losses: (tenant) => reads.losses(tenant),
     stops: () => stopsOf(deps.logStore),
     lostUncovered: (tenant) => reads.lostUncovered(tenant),

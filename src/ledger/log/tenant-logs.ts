@@ -136,6 +136,8 @@ export interface TenantLogs {
   /** Signed notes that lead from each key that signed the logs to the one after it, oldest first. */
   successions(): readonly string[]
   state(tenant: string): LogState
+  /** Leaves up to the last one that is neither a checkpoint nor its time-stamp: what a checkpoint is due for. */
+  facts(tenant: string): number
   /** Where the log stopped, and whether events of the store are gone that no log can name: nothing of the tenant is whole behind that. */
   losses(tenant: string): readonly Loss[]
   /** All logs that stopped. */

@@ -44,6 +44,8 @@ export interface ExportsDeps {
 }
 
 const RETRY_AFTER_MS = 5_000
+/** Further tries to sign what was there when a bundle was requested. */
+const SIGN_TRIES = 4
 
 /** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor recorded. */
 function asUnrecorded(error: unknown): never {
@@ -130,13 +132,18 @@ export class Exports implements LedgerExports {
   async sealedPin({ tenant }: Caller, run?: string): Promise<SealedPin | undefined> {
     const { logs, losses } = this.#deps
     await logs?.publish().catch(asUnrecorded)
+    // Another append may have taken the place of the checkpoint: what was acknowledged before the question is in the answer.
+    const facts = logs?.facts(tenant) ?? 0
+    for (let tries = 0; tries < SIGN_TRIES && (logs?.published(tenant)?.size ?? facts) < facts; tries += 1)
+      await logs?.publish().catch(asUnrecorded)
     const published = logs?.published(tenant)
     if (logs === undefined || published === undefined) return undefined
     const { note, position } = published
     const verifierKey = logs.verifierKey(tenant)
     // Right after a rotation, or where another process signs with a newer key: manifest and checkpoint are under one key.
     if (!isSignedUnder(note, verifierKey)) return undefined
-    const known = [...losses({ tenant, run }), ...(await uncoveredOf(logs, tenant, run))]
+    const unsigned: readonly Loss[] = published.size < facts ? [{ scope: 'tenant', code: 'not-signed' }] : []
+    const known = [...losses({ tenant, run }), ...(await uncoveredOf(logs, tenant, run)), ...unsigned]
     return {
       until: position,
       tree: pinned(published),

@@ -1,0 +1,195 @@
+import { rmSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Loss } from '../../schemas/loss.ts'
+import { ledgerStream, runStream } from '../../schemas/names.ts'
+import { exportText } from '../../src/export/issue-export.ts'
+import { LogStartError } from '../../src/ledger/log/log-deps.ts'
+import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import { rowsOf, type StoreRow, tamper } from '../support/tamper.ts'
+import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+import { type TestLogs, testLogs } from '../support/test-logs.ts'
+
+const test = suite('what a ledger has lost')
+
+interface Site extends Disposable {
+  readonly folder: TempFolder
+  readonly keys: LedgerKeys
+  readonly path: string
+}
+
+/** Runs `one` and `two` of acme, `far` of beta; a checkpoint covers the first events of `one`, and `log.db` knows all. */
+async function site(): Promise<Site> {
+  const folder = tempFolder()
+  await using at = await testLogs({ folder: folder.path })
+  await at.fill('acme', 'one', 2)
+  await at.logs.publish()
+  await at.fill('acme', 'two', 1)
+  await at.fill('beta', 'far', 1)
+  await at.ledger.execute(alice, 'two', { kind: 'envelope', body: { agent: 'a', payload: { n: 9 } } } as never, {})
+  await at.logs.treeAt('acme', (await at.store.end()) ?? '')
+  return { folder, keys: at.keys, path: folder.file('store.db'), [Symbol.dispose]: () => folder[Symbol.dispose]() }
+}
+
+const alice = { tenant: 'acme', actor: 'alice' } as const
+const opened = ({ folder, keys }: Site): Promise<TestLogs> => testLogs({ folder: folder.path, keys })
+const last = (rows: readonly StoreRow[], stream: string): StoreRow => {
+  const row = rows.filter((each) => each.stream === stream).at(-1)
+  if (row === undefined) throw new Error(`no row of ${stream}`)
+  return row
+}
+const removed = (path: string, positions: readonly number[]): void =>
+  tamper(path, (db) => {
+    for (const position of positions) db.prepare('DELETE FROM events WHERE position = ?').run(position)
+  })
+const putBack = (path: string, rows: readonly StoreRow[]): void =>
+  tamper(path, (db) => {
+    for (const { stream: _, ...row } of rows)
+      db.prepare(
+        'INSERT INTO events (position, stream_id, revision, header, salt, data, request) VALUES (@position, @stream_id, @revision, @header, @salt, @data, @request)',
+      ).run(row)
+  })
+/** Under a ledger that has the file open. */
+const beside = (path: string, change: (db: Sqlite.Database) => void): void => {
+  const db = new Sqlite(path)
+  const triggers = db
+    .prepare<[], { name: string; sql: string }>(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`)
+    .all()
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+  change(db)
+  for (const { sql } of triggers) db.exec(sql)
+  db.close()
+}
+const withoutLog = ({ folder }: Site): void => {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(folder.file(`log.db${suffix}`), { force: true })
+}
+const startedCode = async ({ ledger }: TestLogs, tenant: string): Promise<string> => {
+  const body = { id: 'new', name: 'new' }
+  const outcome = await ledger.execute({ tenant, actor: 'alice' }, 'new', { kind: 'start', body } as never, {})
+  return outcome.ok ? 'started' : outcome.refusal.code
+}
+const codes = (losses: readonly Loss[]): readonly string[] => losses.map(({ scope, code }) => `${scope} ${code}`)
+
+async function trailerOf({ ledger }: TestLogs, query: { readonly run?: string } = {}) {
+  let text = ''
+  for await (const part of exportText(ledger, alice, { format: 'jsonl', query })) text += part
+  return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '').trailer
+}
+
+test('the end of the store is cut, and log.db knows more: the log stops there, new runs are refused, and put back it goes on (LOG-46, LOG-47)', async () => {
+  using at = await site()
+  const rows = rowsOf(at.path)
+  const end = rows.slice(-1)
+  removed(at.path, [end[0]?.position ?? 0])
+  {
+    await using ledger = await opened(at)
+    assert.equal(codes(ledger.logs.losses('acme')), ['tenant missing'])
+    assert.equal(ledger.logs.losses('beta'), [])
+    assert.is(await startedCode(ledger, 'acme'), 'log-stopped')
+    assert.equal(codes((await trailerOf(ledger)).losses), ['tenant missing'])
+    assert.equal(ledger.ledger.stats().stoppedLogs, [{ tenant: 'acme', code: 'missing' }])
+  }
+  // As it was before anything was written behind the loss.
+  tamper(at.path, (db) => db.prepare('DELETE FROM events WHERE position >= ?').run(end[0]?.position))
+  putBack(at.path, end)
+  await using ledger = await opened(at)
+  await ledger.logs.publish()
+  assert.equal(ledger.logs.losses('acme'), [])
+  assert.is(await startedCode(ledger, 'acme'), 'started')
+  assert.is((await trailerOf(ledger)).losses, undefined)
+})
+
+test('a start on a store that lacks what a kept checkpoint covers is refused, and changes nothing, also where log.db has it (LOG-46)', async () => {
+  using at = await site()
+  const rows = rowsOf(at.path)
+  const checkpoint = last(rows, ledgerStream('acme'))
+  const before = rows.filter(({ position }) => position < checkpoint.position)
+  const covered = last(before, runStream('acme', 'one'))
+  removed(
+    at.path,
+    rows.map(({ position }) => position).filter((position) => position >= covered.position),
+  )
+  for (let tries = 0; tries < 2; tries += 1) {
+    try {
+      await using _ = await opened(at)
+      assert.unreachable('it must not start')
+    } catch (error) {
+      assert.is(error instanceof LogStartError ? error.code : error, 'store-behind-checkpoint')
+    }
+  }
+})
+
+test('an event is gone, log.db too, and no stream tells whose it was: nothing is written, nothing signed, everything says so; put back, it goes on (LOG-44, LOG-47)', async () => {
+  using at = await site()
+  const gone = last(rowsOf(at.path), runStream('beta', 'far'))
+  removed(at.path, [gone.position])
+  withoutLog(at)
+  {
+    await using ledger = await opened(at)
+    await ledger.logs.publish()
+    assert.equal(
+      [codes(ledger.logs.losses('acme')), codes(ledger.logs.losses('beta'))],
+      [['store position-gap'], ['store position-gap']],
+    )
+    const { published } = ledger.logs.state('acme')
+    assert.is(await startedCode(ledger, 'acme'), 'log-stopped')
+    const body = { agent: 'a', payload: { n: 10 } }
+    const written = await ledger.ledger.execute(alice, 'one', { kind: 'envelope', body } as never, {})
+    assert.is(written.ok ? 'written' : written.refusal.code, 'log-stopped')
+    assert.equal(codes((await trailerOf(ledger)).losses), ['store position-gap'])
+    await ledger.logs.publish()
+    assert.is(ledger.logs.state('acme').published, published, 'nothing is signed')
+  }
+  putBack(at.path, [gone])
+  await using ledger = await opened(at)
+  await ledger.logs.publish()
+  assert.equal(ledger.logs.losses('acme'), [])
+  assert.is(await startedCode(ledger, 'acme'), 'started')
+})
+
+test('the first event of a run is altered: its log stops, whatever else there is of the run, and it is not a stranger (LOG-44)', async () => {
+  for (const [column, from, to] of [
+    ['header', '"actor"', '"aktor"'],
+    ['data', '"v":1', '"v":2'],
+  ] as const) {
+    using at = await site()
+    const first = rowsOf(at.path).find(({ stream }) => stream === runStream('acme', 'two'))
+    if (first === undefined) throw new Error('no run')
+    const text = first[column].replace(from, to)
+    assert.not.equal(text, first[column])
+    tamper(at.path, (db) => db.prepare(`UPDATE events SET ${column} = ? WHERE position = ?`).run(text, first.position))
+    withoutLog(at)
+    await using ledger = await opened(at)
+    await ledger.logs.publish()
+    const [loss] = ledger.logs.losses('acme')
+    assert.equal([loss?.scope, loss?.stream, loss?.revision], ['tenant', first.stream, 0], column)
+    assert.equal(ledger.logs.losses('beta'), [])
+  }
+})
+
+test('each export says what it lacks, by what it reads itself: an altered event, one that is gone, a run without its end (LOG-45, LOG-48)', async () => {
+  using at = await site()
+  const rows = rowsOf(at.path)
+  const altered = rows.filter(({ stream }) => stream === runStream('acme', 'one')).at(2)
+  const end = last(rows, runStream('acme', 'two'))
+  if (altered === undefined) throw new Error('no event')
+  await using ledger = await opened(at)
+  assert.is((await trailerOf(ledger)).v, 2)
+  beside(at.path, (db) => {
+    db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1,"agent":"b"}', altered.position)
+    db.prepare('DELETE FROM events WHERE position = ?').run(end.position)
+  })
+  const whole = await trailerOf(ledger)
+  const named = (whole.losses as Loss[]).map(({ stream, revision }) => `${stream} @ ${revision}`)
+  assert.is(whole.v, 3)
+  assert.ok(named.includes(`${altered.stream} @ ${altered.revision}`), named.join())
+  assert.ok(named.includes(`${end.stream} @ ${end.revision}`), named.join())
+  const found = await ledger.ledger.run(alice, 'two')
+  assert.is(found.ok ? 'shown' : found.refusal.code, 'stream-damaged')
+  const body = { agent: 'a', payload: { n: 10 } }
+  const written = await ledger.ledger.execute(alice, 'two', { kind: 'envelope', body } as never, {})
+  assert.is(written.ok ? 'written' : written.refusal.code, 'stream-damaged')
+})
+
+test.run()
