@@ -112,8 +112,9 @@ class LogReads implements OwnReads {
     const { size, signedSize } = this.#projection.tree(tenant)
     const losses: Loss[] = []
     for (const leaf of logStore.leaves(tenant, signedSize, Math.min(size, signedSize + UNCOVERED_MAX))) {
-      const { stream, revision } = leaf
-      const record = await readOne(store, leaf)
+      const { stream, revision, position } = leaf
+      const found = await store.recordAt(position)
+      const record = found?.stream === stream && found.revision === revision ? found : undefined
       const hash = leafHashAt(logStore, leaf)
       const isThere = record !== undefined && hash !== undefined && sameHash(leafHash(record.header), hash)
       if (!isThere && losses.length < LOSSES_MAX)
