@@ -125,7 +125,9 @@ function isOrderAlone(recorded: string, asked: string): boolean {
   }
 }
 
-const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url))
+/** Undefined in a file that a bundler put together, which has no address. */
+const HERE: string | undefined = import.meta.url
+const OWN_FOLDER = HERE === undefined ? '' : fileURLToPath(new URL('..', HERE))
 const IN_PACKAGE = /[\\/]agent[\\/]$/
 
 /** The line that asked, as `file:line:column`: the first of the stack that is not the runtime's own. Undefined where the stack does not tell it. */
