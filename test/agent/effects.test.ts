@@ -71,7 +71,7 @@ for (const { name, open } of HOMES) {
     await using home = await open()
     const make = async () => home.process().tool(() => 1, { name: 'look', effects: 'none', compensate: () => 2 })
     assert.is(codeOf(await rejection(make())), 'invalid-option')
-    assert.is(new ToolTimedOut('t', new Error('x')).name, 'ToolError')
+    assert.is(ToolTimedOut.of('t', new Error('x')).name, 'ToolError')
   })
 
   test.run()

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.
 import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf, RecordedFailure } from '../errors.ts'
-import { ToolError } from '../loop/tool-error.ts'
+import { TIMED_OUT, ToolError, ToolTimedOut } from '../loop/tool-error.ts'
 import type { Codecs } from './codecs.ts'
 import { isMinified } from './minified-name.ts'
 import { recordable } from './recordable.ts'
@@ -67,6 +67,7 @@ export function caughtError(failure: Failure, known: KnownErrors, options?: Erro
   const made = known.classes.find((each) => each.name === name)
   if (made !== undefined) return remade(made, failure, { fields: known.codecs?.decode(fields) ?? fields, options })
   if (given !== 'ToolError') return new RecordedFailure(failure, options)
+  if (failure.code === TIMED_OUT) return new ToolTimedOut(failure.message, options)
   const error = new ToolError(failure.message, options)
   return failure.code === undefined ? error : Object.assign(error, { code: failure.code })
 }

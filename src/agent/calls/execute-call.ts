@@ -59,7 +59,7 @@ export function withoutEffects(tool: string, attempted: Attempted): Attempted {
   if (attempted.kind !== 'unknown') return attempted
   const { error } = attempted
   const isLate = error instanceof DOMException && error.name === 'TimeoutError'
-  return { kind: 'failed', error: isLate ? new ToolTimedOut(tool, error) : error }
+  return { kind: 'failed', error: isLate ? ToolTimedOut.of(tool, error) : error }
 }
 
 function isAbort(error: unknown, { reason }: AbortSignal): boolean {

@@ -74,7 +74,8 @@ export class ResultTooLarge extends ToolError {
   }
 }
 
-const TIMED_OUT = 'tool-timed-out'
+/** Its code. */
+export const TIMED_OUT = 'tool-timed-out'
 
 /**
  * A tool without effects (`effects: 'none'`) gave no result in time, its retries included (`tool-timed-out`): an answer for its caller, and for a model.
@@ -91,8 +92,9 @@ const TIMED_OUT = 'tool-timed-out'
 export class ToolTimedOut extends ToolError {
   override readonly code = TIMED_OUT
 
-  constructor(tool: string, cause: Error) {
-    super(`${tool} gave ${cause.message}: it changes nothing, and may be called again`, { cause })
+  /** Of a tool whose last try ended so. */
+  static of(tool: string, cause: Error): ToolTimedOut {
+    return new ToolTimedOut(`${tool} gave ${cause.message}: it changes nothing, and may be called again`, { cause })
   }
 }
 
