@@ -1,4 +1,5 @@
 /** @module The manifest of a bundle: an in-toto Statement whose subjects are the bundle's files, signed as a DSSE envelope. */
+import { NOT_WHOLE } from '../../verify/bundle/manifest.ts'
 import type { BundlePredicate, BundleProof } from '../../verify/bundle/predicate.ts'
 import type { BundleFile } from './bundle-file.ts'
 
@@ -13,9 +14,6 @@ const PREDICATE_TYPES = {
 } as const
 /** On the headers of the whole log; its rows are the answer to a question. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
-
-/** Behind the type of a bundle that names losses: a verifier of before does not know that kind. */
-const NOT_WHOLE = ':incomplete'
 
 /** The text that is signed. It does not end in a line feed. */
 export function statementText(

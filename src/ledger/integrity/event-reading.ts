@@ -9,6 +9,7 @@ import type { Position } from '../../store/event-store.ts'
 import type { LeafReader } from '../../store/log-store.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import { leafHashAt } from '../log/leaf-hash.ts'
+import { leavesUpTo } from '../log/leaf-places.ts'
 import { digestBytes } from '../log/log-deps.ts'
 
 export interface EventReading {
@@ -89,7 +90,7 @@ export class LeafReading extends Reading {
     super()
     this.#source = source
     this.#range = range
-    this.#next = range.after === undefined ? 0 : this.#leavesUpTo(range.after)
+    this.#next = range.after === undefined ? 0 : leavesUpTo(source, range, range.after)
   }
 
   take(event: LedgerEvent): void {
@@ -111,8 +112,7 @@ export class LeafReading extends Reading {
   }
 
   override end(): void {
-    const { size, until } = this.#range
-    this.#missingUpTo(Math.min(size, this.#leavesUpTo(until)))
+    this.#missingUpTo(leavesUpTo(this.#source, this.#range, this.#range.until))
   }
 
   #isLeaf(index: number, leaf: Uint8Array): boolean {
@@ -136,19 +136,5 @@ export class LeafReading extends Reading {
       if (row === undefined) this.losses.push({ scope: 'tenant', code: 'log-file' })
       else this.lose('missing', row)
     }
-  }
-
-  /** Leaves lie in the order of their positions: halving finds the border. */
-  #leavesUpTo(position: Position): number {
-    const { leaves, comparePositions } = this.#source
-    let known = 0
-    let beyond = this.#range.size
-    while (known < beyond) {
-      const middle = Math.floor((known + beyond) / 2)
-      const leaf = leaves.leaf(this.#range.tenant, middle)
-      if (leaf !== undefined && comparePositions(leaf.position, position) <= 0) known = middle + 1
-      else beyond = middle
-    }
-    return known
   }
 }

@@ -18,6 +18,7 @@ import type { LeafRow, LogStop, LogStreamRow } from '../../store/log-store.ts'
 import type { LogStopped } from '../ledger-stats.ts'
 import type { LogUpkeep } from '../upkeep.ts'
 import { leafHashAt } from './leaf-hash.ts'
+import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -223,9 +224,11 @@ class LogReads implements OwnReads {
   async treeAt(tenant: string, position: Position): Promise<LogTree | undefined> {
     await this.#upkeep.catchUp()
     const tree = this.#projection.tree(tenant)
-    const size = this.#leavesUpTo(tenant, position, tree.size)
+    const { store, logStore } = this.#deps
+    const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
+    const size = leavesUpTo(places, tree, position)
     if (tree.stopped !== undefined && size === tree.size) return undefined
-    const eventId = this.#deps.logStore.leaf(tenant, size - 1)?.eventId ?? null
+    const eventId = logStore.leaf(tenant, size - 1)?.eventId ?? null
     return { size, root: rootOf(tree, size), eventId }
   }
 
@@ -258,20 +261,6 @@ class LogReads implements OwnReads {
 
   leafIndex(tenant: string, eventId: string): number | undefined {
     return this.#deps.logStore.leafOf(tenant, eventId)?.index
-  }
-
-  /** Leaves stand in the order of their positions: halving finds the border. */
-  #leavesUpTo(tenant: string, position: Position, total: number): number {
-    const { store, logStore } = this.#deps
-    let known = 0
-    let beyond = total
-    while (known < beyond) {
-      const middle = Math.floor((known + beyond) / 2)
-      const leaf = logStore.leaf(tenant, middle)
-      if (leaf !== undefined && store.comparePositions(leaf.position, position) <= 0) known = middle + 1
-      else beyond = middle
-    }
-    return known
   }
 
   #find(tenant: string, leaf: LeafQuery): LeafRow | undefined {

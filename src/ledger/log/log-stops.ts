@@ -4,6 +4,7 @@ import { recordDigest, textDigest } from '../../signing/digests.ts'
 import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogRow, LogStop, LogStore } from '../../store/log-store.ts'
 import { leafHashAt } from './leaf-hash.ts'
+import { leavesUpTo } from './leaf-places.ts'
 import type { LogDeps } from './log-deps.ts'
 
 /** A stop's code where the log has an event that the store has not: `lostLeaf`. */
@@ -58,17 +59,12 @@ async function holdsLeaf({ store, logStore }: StopDeps, tenant: string, index: n
   return leaf !== undefined && record !== undefined && isLeaf(logStore, leaf, record)
 }
 
-/** The leaf at a position, of whichever log: leaves lie in the order of their positions. */
+/** The leaf at a position, of whichever log. */
 export function leafAt({ store, logStore }: StopDeps, position: Position): LeafRow | undefined {
-  for (const { tenant, size } of logStore.logs()) {
-    let [known, beyond] = [0, size]
-    while (known < beyond) {
-      const middle = Math.floor((known + beyond) / 2)
-      const leaf = logStore.leaf(tenant, middle)
-      if (leaf?.position === position) return leaf
-      if (leaf !== undefined && store.comparePositions(leaf.position, position) < 0) known = middle + 1
-      else beyond = middle
-    }
+  const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
+  for (const log of logStore.logs()) {
+    const leaf = logStore.leaf(log.tenant, leavesUpTo(places, log, position) - 1)
+    if (leaf?.position === position) return leaf
   }
   return undefined
 }

@@ -17,7 +17,7 @@ const PREDICATE_TYPES = new Map<string, BundleProof>([
   ['urn:countersign:evidence-bundle:v3', 'log'],
 ])
 /** Behind the type of a bundle that names losses: a verifier of before does not know that kind. */
-const NOT_WHOLE = ':incomplete'
+export const NOT_WHOLE = ':incomplete'
 /** Of a bundle with the answer to a question. */
 const OF_ANSWER = 'urn:countersign:evidence-bundle:v3'
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
