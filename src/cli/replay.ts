@@ -1,12 +1,15 @@
 /** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares with what its snapshots recorded. */
+import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
+import { knownAtRest, type LogAtRest, openLogAtRest } from '../compose/log-at-rest.ts'
+import { lostBehind } from '../ledger/integrity/lost-behind.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import { replayRecords } from '../ledger/read/replay.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import { StoreOpenError } from '../store/event-store.ts'
+import { StoreOpenError, type StoreReader } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
@@ -18,16 +21,27 @@ export async function replay(inputs: Arguments): Promise<number> {
   const stream = streamOf(inputs.positionals[0] ?? '', inputs.text('tenant') ?? 'default')
   giveWayToOwner(inputs.settings.store)
   try {
-    const { ring } = requireKeys(inputs.settings.keys)
+    const keys = requireKeys(inputs.settings.keys)
+    const { ring } = keys
+    const found = await openLogAtRest(inputs.settings.data, keys)
+    using log = typeof found === 'string' ? undefined : found
     using reader = await openReader(inputs.settings.store)
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
-    const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring) })
+    const losses = await lossesAtRest(reader, log, stream)
+    const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring), losses })
     return await print(lines, inputs.has('json'))
   } catch (error) {
     throw asUnproven(error)
   }
+}
+
+/** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
+async function lossesAtRest(reader: StoreReader, log: LogAtRest | undefined, stream: string): Promise<readonly Loss[]> {
+  const { losses } = await knownAtRest(reader, undefined)
+  const behind = { store: reader, known: log?.knownHead(stream) }
+  return [...losses(''), ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]
 }
 
 function streamOf(run: string, tenant: string): string {
@@ -79,5 +93,7 @@ function verdictText(line: ReplayLine, paint: Paint): string {
   const { matched = 0, mismatched = 0, notCompared = 0 } = (snapshots ?? {}) as Record<string, number>
   const colour = verdict === 'VERIFIED' ? 'green' : 'red'
   const counts = `${String(events)} events, snapshots: ${matched} matched, ${mismatched} did not, ${notCompared} not compared`
-  return `${paint(String(verdict), colour)}  ${oneLine(String(stream))}  ${counts}${status === undefined ? '' : `; the run is ${oneLine(String(status))}`}`
+  const lost =
+    line.losses === undefined ? '' : `; lost: ${oneLine(lossesText(line.losses as unknown as readonly Loss[]))}`
+  return `${paint(String(verdict), colour)}  ${oneLine(String(stream))}  ${counts}${lost}${status === undefined ? '' : `; the run is ${oneLine(String(status))}`}`
 }

@@ -1,11 +1,12 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
+import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { type Api, openApi, type Params, pastOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { runIdOf } from './run-id.ts'
-import { cellText, jsonLine } from './shown.ts'
+import { cellText, jsonLine, oneLine } from './shown.ts'
 import { lineOf, stdout, widthsOf } from './table.ts'
 import { type Paint, painter } from './terminal.ts'
 
@@ -118,6 +119,7 @@ export function reportText(made: RunReport, paint: Paint): string {
     line('events', `${cellText(events.events)}, missing: ${cellText(events.missingCount)}`),
     line('log', made.asOf),
     `${'replay'.padEnd(LABEL_COLUMN)}${paint(cellText(verdict.verdict), colour)}`,
+    ...lostLines(run, paint),
   ]
   const parts: readonly [string, readonly JsonObject[], readonly string[]][] = [
     ['Who acted, for whom', made.people, ['actor', 'principal', 'events', 'sealsBroken']],
@@ -148,6 +150,12 @@ export function reportText(made: RunReport, paint: Paint): string {
     ...LIMITS.map((text) => `  ${text}`),
     '',
   ].join('\n')
+}
+
+/** What the ledger knows to be lost of the run, of its tenant's log, or of the store. */
+function lostLines({ losses }: JsonObject, paint: Paint): readonly string[] {
+  if (!Array.isArray(losses) || losses.length === 0) return []
+  return [`${'lost'.padEnd(LABEL_COLUMN)}${paint(oneLine(lossesText(losses as unknown as readonly Loss[])), 'red')}`]
 }
 
 /** A rollback that left something undone stands out. */

@@ -121,7 +121,7 @@ export class Tour {
     const found = await this.#ledger.replay(CALLER, RUN)
     if (!found.ok) return this.#fail(found.refusal.code)
     let last: JsonObject = {}
-    for await (const line of found.value) last = line
+    for await (const line of found.value.lines) last = line
     const snapshots = last.snapshots as JsonObject | undefined
     this.#say(
       `   ${last.verdict}: ${last.events} events, ${snapshots?.matched} snapshots matched, ${snapshots?.mismatched} did not`,

@@ -1,13 +1,15 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
 
 import { createReadStream } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { EVENTS } from '../../schemas/events.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { parseJson } from '../../schemas/json.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
-import type { ServerPlace } from '../settings/places.ts'
+import type { LogAtRest, LogUnread } from '../compose/log-at-rest.ts'
+import { LOG_FILE, type ServerPlace } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
@@ -42,6 +44,8 @@ export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   /** What the history is checked against, besides what lies beside a store. */
   readonly checkpoint?: HeldCheckpoint
   readonly findKey: FindReaderKey
+  /** Of a store: the file of the logs beside it, in this folder. Absent where there are no keys to judge it by. */
+  readonly logIn?: ((folder: string) => Promise<LogAtRest | LogUnread>) | undefined
   /** Other parts of a log are verified with it. */
   readonly inChain?: boolean
   /** Of a store in a file: threads that check events by themselves, beside this one that judges what follows what and checks events too. Default: as many as there are other processors, at most 7. */
@@ -85,6 +89,7 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
 async function verifyStore(path: string, options: TargetOptions): Promise<VerifyResult> {
   giveWayToOwner({ kind: 'sqlite', path })
   const beside = checkpointsBeside(path, options.findKey)
+  using log = await logBeside(dirname(path), options)
   using scan = openStoreScan(path)
   options.onOpen?.(scan.expected)
   const thorough = options.depth !== 'fast'
@@ -98,8 +103,24 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const again = (): SourcePages => scan.pages()
   const seen = new Set<string>()
   const noted = withCheckpoints(notingTenants(pages(), seen), held)
-  const result = await verifyRecords(noted, { ...options, wholeStore: true, again })
-  return { ...result, unchecked: [...result.unchecked, ...uncheckedEnds(beside, seen, options.checkpoint)] }
+  const result = await verifyRecords(noted, { ...options, ...log.options, wholeStore: true, again })
+  const ends = uncheckedEnds(beside, seen, options.checkpoint)
+  return { ...result, unchecked: [...result.unchecked, ...ends, ...log.unchecked] }
+}
+
+interface LogBeside extends Disposable {
+  readonly options: Pick<VerifyOptions, 'seenBeside'>
+  readonly unchecked: readonly string[]
+}
+
+/** Opened before the store is read: its owner may go on writing both. */
+async function logBeside(folder: string, { logIn }: TargetOptions): Promise<LogBeside> {
+  const log = (await logIn?.(folder)) ?? 'absent'
+  if (typeof log !== 'string')
+    return { options: { seenBeside: log.places }, unchecked: [], [Symbol.dispose]: log[Symbol.dispose] }
+  const why = log === 'unreadable' ? 'is damaged or of another version' : 'is not sealed with these keys'
+  const unchecked = log === 'absent' ? [] : [`events that only ${join(folder, LOG_FILE)} has seen: it ${why}`]
+  return { options: {}, unchecked, [Symbol.dispose]: () => undefined }
 }
 
 interface StoreLooking extends Looking, AsyncDisposable {
@@ -126,6 +147,7 @@ async function verifyServer(
   options: TargetOptions,
 ): Promise<VerifyResult> {
   const beside = keptBeside === undefined ? NONE_BESIDE : checkpointsBeside(keptBeside, options.findKey)
+  using log = keptBeside === undefined ? undefined : await logBeside(dirname(keptBeside), options)
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)
   const ofServer = new KeptOfServer(beside)
@@ -133,10 +155,12 @@ async function verifyServer(
   const seen = new Set<string>()
   const result = await verifyRecords(withCheckpoints(notingTenants(ofServer.over(again()), seen), held), {
     ...options,
+    ...log?.options,
     wholeStore: true,
     again,
   })
-  return { ...result, unchecked: [...result.unchecked, ...ofServer.unchecked(seen, options.checkpoint)] }
+  const ends = ofServer.unchecked(seen, options.checkpoint)
+  return { ...result, unchecked: [...result.unchecked, ...ends, ...(log?.unchecked ?? [])] }
 }
 
 const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }

@@ -1,6 +1,7 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { openLogAtRest } from '../compose/log-at-rest.ts'
 import { noteVerifier } from '../merkle/note-key.ts'
 import { readSettings, type Settings } from '../settings/config.ts'
 import { isOnServer, STORE_FILE } from '../settings/places.ts'
@@ -88,6 +89,7 @@ async function verifyOne(
     ...(checkpoint && { checkpoint }),
     ...more,
     findKey,
+    logIn: logReader(target.settings, origin),
     ...threadsWanted(inputs),
     onOpen: (total) => {
       progress = startProgress({ unit: 'events', total })
@@ -105,6 +107,12 @@ async function verifyOne(
     elapsedMs: performance.now() - startedMs,
   })
   return { found, checkpoint }
+}
+
+/** Without the ledger's own keys nothing tells whether its file of the logs is what it wrote. */
+function logReader(settings: Settings, origin: Origin): TargetOptions['logIn'] {
+  const keys = origin === 'own-store' ? ownKeys(settings, origin) : undefined
+  return keys && ((folder) => openLogAtRest(folder, keys))
 }
 
 function threadsWanted({ text }: Arguments): Pick<TargetOptions, 'threads'> {

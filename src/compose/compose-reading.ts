@@ -15,6 +15,7 @@ import { storeAsOf } from '../store/store-as-of.ts'
 import { auditForReading, viewsForReading } from './compose-derived.ts'
 import { copiesFor, type TakeFile } from './compose-sharing.ts'
 import { openCopies, openReader } from './compose-stores.ts'
+import { knownAtRest, openLogAtRest } from './log-at-rest.ts'
 
 export interface ReadingLedger extends AsyncDisposable {
   readonly ledger: Ledger
@@ -45,12 +46,17 @@ function sharedBy(place: ServerPlace, keys: KeySource): TakeFile {
 export async function openReadingLedger(settings: Settings, options: ReadingOptions): Promise<ReadingLedger> {
   const { onRead, asOf, follows = false, trustNothing = false, onLeftAside = () => undefined } = options
   const keys = requireKeys(settings.keys)
-  const reader = await openReader(settings.store)
-  const opened: Disposable[] = [reader]
+  const opened: Disposable[] = []
   const close = (): void => {
     for (const part of opened.splice(0).reverse()) part[Symbol.dispose]()
   }
   try {
+    const usesFiles = asOf === undefined && !trustNothing
+    const log = usesFiles ? await openLogAtRest(settings.data, keys) : 'absent'
+    if (typeof log !== 'string') opened.push(log)
+    const reader = await openReader(settings.store)
+    opened.push(reader)
+    const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log)
     let end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)
     let isFixed = false
@@ -61,7 +67,6 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
       return reader.comparePositions(position, end) <= 0
     }
     const source = fixedKeys(keys)
-    const usesFiles = asOf === undefined && !trustNothing
     const fileOf = (name: string, kind: string) => ({
       ...{ store, reader, goTo, follows, onLeftAside, guard: fileGuard(source, kind) },
       path: usesFiles ? join(settings.data, name) : undefined,
@@ -71,7 +76,15 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const index = auditForReading(fileOf(AUDIT_FILE, 'audit'))
     opened.push(views, index)
     const audit = { index, onlyIfAsked: true }
-    const ledger = await createLedger({ store, views, keys: source, log: silentLog, audit, readOnly: true })
+    const ledger = await createLedger({
+      store,
+      views,
+      keys: source,
+      log: silentLog,
+      audit,
+      logKnowledge,
+      readOnly: true,
+    })
     return {
       ledger,
       keys,

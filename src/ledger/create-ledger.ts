@@ -14,13 +14,16 @@ import { type LedgerIdentityDeps, openLedgerIdentity, refuseForeignKeys } from '
 import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
 import { type ServiceDeps, serviceRecord } from './identity/service-record.ts'
-import { knownLosses } from './integrity/known-losses.ts'
+import type { OnMissing } from './integrity/event-reading.ts'
+import { type KnownLosses, knownLosses, lossesOfRun } from './integrity/known-losses.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
 import { type LogFact, LogStartError } from './log/log-deps.ts'
+import { missingFault } from './log/log-stops.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
+import type { LogKnowledge } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
@@ -66,18 +69,19 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const keeping = options.upkeep?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, keeping)
 
-  const { ofLog, ...known } = knownOf(logs)
+  const { ofLog, ...known } = knownOf(logs ?? options.logKnowledge)
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
-  const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping }
+  const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping, lossesOf: ofLog }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, ofLog, store: followed('scrub') })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const following = { list, approvals, followed: followed('audit'), lag: lag.audit, upkeep: keeping }
   const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
-  const losses = knownLosses({ ofLog, broken: integrity.present })
-  const exports = new Exports({ store, logs, logKeys, effects, facts, losses })
+  const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
+  const onMissing = missingOnRecord(sealer)
+  const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing })
   const finish = finishOnce([list, audit])
   const stopWatching = watched(founding, { stats, runs, upkeep: keeping })
 
@@ -93,7 +97,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
-    replay: (...asked) => replay({ store, sealer, queries }, ...asked),
+    replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader }),
     losses,
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
@@ -113,20 +117,33 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   }
 }
 
+/** An event that a reading did not find is put on record, as one that does not verify is. */
+const missingOnRecord =
+  (sealer: Sealer): OnMissing =>
+  (place) =>
+    sealer.faultFound(missingFault(place))
+
+/** The other files that follow the store, made anew: they followed it without what is there again. */
+const renewing =
+  ({ views, audit }: LedgerOptions) =>
+  (reason: string): void => {
+    for (const file of [views, audit?.index]) file?.renew(reason)
+  }
+
 /** What the logs know, where they are kept. */
-const knownOf = (logs: OpenLogs | undefined) => ({
+const knownOf = (logs: LogKnowledge | undefined) => ({
   ofLog: (tenant: string) => logs?.losses(tenant) ?? [],
   stoppedLog: logs && ((tenant: string) => logs.losses(tenant)[0]),
   knownHead: logs && ((stream: string) => logs.knownHead(stream)),
 })
 
 async function logsOf(
-  { logs }: LedgerOptions,
+  options: LedgerOptions,
   deps: Parameters<typeof guardedLogs>[1],
   founding: LedgerIdentityDeps,
 ): ReturnType<typeof guardedLogs> {
   try {
-    return await guardedLogs(logs, deps)
+    return await guardedLogs(options.logs, { ...deps, onPutBack: renewing(options) })
   } catch (error) {
     // A checkpoint that another ledger's keys do not verify is not damaged: what is wrong are the keys.
     if (error instanceof LogStartError && error.code === 'kept-checkpoints-damaged') await refuseForeignKeys(founding)
@@ -255,7 +272,12 @@ function outwardOf(
 }
 
 async function replay(
-  deps: { readonly store: EventStore; readonly sealer: Sealer; readonly queries: Queries },
+  deps: {
+    readonly store: EventStore
+    readonly sealer: Sealer
+    readonly queries: Queries
+    readonly losses: KnownLosses
+  },
   ...[caller, runId, at]: Parameters<Ledger['replay']>
 ): ReturnType<Ledger['replay']> {
   const { store, sealer, queries } = deps
@@ -265,6 +287,8 @@ async function replay(
   const pages = pacedPages(store.readStream(stream, { to: found.revision }), caller.pace)
   const { ring, runKeys } = sealer
   const onFault = (record: ReadRecord, faults: readonly Fault[]) => reportFaults(sealer, record, faults)
-  const value = replayRecords(pages, stream, { ring, runKeys, onFault })
+  const known = deps.losses({ tenant: caller.tenant, run: runId })
+  const losses = lossesOfRun(known, stream, at?.revision)
+  const value = { losses, lines: replayRecords(pages, stream, { ring, runKeys, onFault, losses }) }
   return { ok: true, revision: found.revision, value }
 }

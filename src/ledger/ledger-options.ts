@@ -8,6 +8,7 @@ import type { ViewStore } from '../store/view-store.ts'
 import type { AnswerMaker } from './audit/audit-service.ts'
 import type { StartWatch } from './log/log-deps.ts'
 import type { LogSettings } from './log/log-settings.ts'
+import type { LogKnowledge } from './log/tenant-logs.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
 import type { BeginUpkeep } from './upkeep.ts'
 import type { ValueLimits } from './values/value-limits.ts'
@@ -24,6 +25,8 @@ export interface LedgerOptions {
   readonly origin?: string
   /** What the Merkle logs need; absent: the ledger keeps none. */
   readonly logs?: LogSettings & { readonly store: LogStore }
+  /** Of a ledger that keeps no logs: what those of the ledger that writes the store know. */
+  readonly logKnowledge?: LogKnowledge | undefined
   /** The auditors' index; absent: the ledger answers no audit queries. */
   readonly audit?: {
     readonly index: AuditIndex

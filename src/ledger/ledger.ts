@@ -81,6 +81,12 @@ export interface ReplayLine {
   readonly [member: string]: Json
 }
 
+export interface Replay {
+  readonly lines: AsyncIterable<ReplayLine>
+  /** What is known to be lost of the run, up to where it is replayed, or of the store. */
+  readonly losses: readonly Loss[]
+}
+
 /** `overdue`: only runs with an open call whose lease is over. */
 export type RunListFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt'> & { readonly overdue?: true }
 
@@ -312,7 +318,7 @@ export interface Ledger extends AsyncDisposable {
   discloseRunKeys(caller: Caller, runId: string): Promise<Found<JsonObject>>
 
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
-  replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<AsyncIterable<ReplayLine>>>
+  replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<Replay>>
 
   listRuns(caller: Caller, filter: RunListFilter): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
 

@@ -90,7 +90,7 @@ export function bundleReads(
 
 export function replayLines(
   { store, sealer }: ReaderSources,
-  { tenant, run, to }: ReplayRequest,
+  { tenant, run, to, losses }: ReplayRequest,
   pace: Pace,
 ): AsyncGenerator<ReplayLine> {
   const stream = runStream(tenant, run)
@@ -99,6 +99,7 @@ export function replayLines(
   return replayRecords(pages, stream, {
     ring,
     runKeys,
+    losses,
     onFault: (record, faults) => reportFaults(sealer, record, faults),
   })
 }

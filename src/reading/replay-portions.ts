@@ -1,4 +1,6 @@
 /** @module A replay as lines of JSON, in portions. */
+
+import type { Loss } from '../../schemas/loss.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 
 /** The events of a run up to a revision. */
@@ -8,6 +10,8 @@ export interface ReplayRequest {
   readonly caller: string
   readonly run: string
   readonly to: number
+  /** What is known to be lost of it. */
+  readonly losses?: readonly Loss[]
 }
 
 export interface ReplayPortion {

@@ -145,8 +145,10 @@ export interface EventStore extends AsyncDisposable {
   end(): Promise<Position | undefined>
   /** Revision of the stream's event that carries this request id, undefined where none does. */
   findRequest(stream: string, requestId: string): Promise<number | undefined>
-  /** The first positions below the end that have no record, at most `limit`; absent where positions are not dense. */
+  /** The first positions that were given and have no record, at most `limit`; absent where positions are not dense. */
   missingPositions?(limit: number): Promise<readonly Position[]>
+  /** Those behind the last record: events were there that nothing follows. Undefined where none is; absent where positions are not dense. */
+  missingEnd?(): Promise<PositionRange | undefined>
   /**
    * Of streams that had one, those whose first event is not there any more. One that was deleted as a whole is not among them: `status()` names it.
    * Absent where nobody beside this process could take events away.
@@ -230,6 +232,12 @@ export class StoreOpenError extends Error {
   }
 }
 
+/** Dense positions, one behind the other. */
+export interface PositionRange {
+  readonly first: Position
+  readonly events: number
+}
+
 /** The half of the port that reads. A record's `stream`, `revision` and `requestId` are the file's columns, for a verifier to compare. */
 export type StoreReader = Disposable &
   Pick<
@@ -237,6 +245,7 @@ export type StoreReader = Disposable &
     | 'url'
     | 'densePositions'
     | 'missingPositions'
+    | 'missingEnd'
     | 'head'
     | 'recordAt'
     | 'readStream'

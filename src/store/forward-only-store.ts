@@ -10,6 +10,7 @@ import type {
   AppendResult,
   EventStore,
   Position,
+  PositionRange,
   ReadAllOptions,
   ReadRecord,
   ReadStreamOptions,
@@ -78,6 +79,7 @@ class ForwardOnlyStore implements EventStore {
   readonly densePositions: boolean
   readonly comparePositions: EventStore['comparePositions']
   readonly missingPositions?: (limit: number) => Promise<readonly Position[]>
+  readonly missingEnd?: () => Promise<PositionRange | undefined>
   readonly lostBeginnings?: (streams: readonly string[]) => Promise<readonly string[]>
   readonly #store: EventStore
   readonly #options: ForwardOnlyOptions
@@ -102,6 +104,7 @@ class ForwardOnlyStore implements EventStore {
     this.densePositions = densePositions
     if (store.missingPositions !== undefined)
       this.missingPositions = (limit) => this.#answer(() => store.missingPositions?.(limit) ?? Promise.resolve([]))
+    if (store.missingEnd !== undefined) this.missingEnd = () => this.#answer(async () => store.missingEnd?.())
     this.comparePositions = (a, b) => store.comparePositions(a, b)
     if (store.lostBeginnings !== undefined)
       this.lostBeginnings = (streams) => this.#answer(() => store.lostBeginnings?.(streams) ?? Promise.resolve([]))

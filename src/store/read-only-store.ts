@@ -6,6 +6,7 @@ export type ReadHalf = Pick<
   | 'url'
   | 'densePositions'
   | 'missingPositions'
+  | 'missingEnd'
   | 'head'
   | 'recordAt'
   | 'readStream'
@@ -19,7 +20,7 @@ export type ReadHalf = Pick<
 /** The reading half of an open store; disposing it closes the store, and nobody waits for that. */
 export function readHalfOf(store: EventStore): ReadHalf & Disposable {
   return {
-    ...{ url: store.url, densePositions: store.densePositions === true },
+    ...{ url: store.url, ...densityOf(store) },
     comparePositions: store.comparePositions,
     head: (stream) => store.head(stream),
     recordAt: (position) => store.recordAt(position),
@@ -32,12 +33,23 @@ export function readHalfOf(store: EventStore): ReadHalf & Disposable {
   }
 }
 
+type Density = Pick<EventStore, 'densePositions' | 'missingPositions' | 'missingEnd'>
+
+/** What the positions of a store say about events that are gone. */
+export function densityOf(store: Density): Density {
+  return {
+    densePositions: store.densePositions === true,
+    ...(store.missingPositions && { missingPositions: store.missingPositions.bind(store) }),
+    ...(store.missingEnd && { missingEnd: store.missingEnd.bind(store) }),
+  }
+}
+
 const DETAIL = 'the store was opened for reading'
 
 /** Disposing it leaves the reader open: who opened it closes it. `onRead` counts the records of passes over the whole store. */
 export function readOnlyStore(reader: ReadHalf, onRead: (records: number) => void = () => undefined): EventStore {
   return {
-    ...{ url: reader.url, densePositions: reader.densePositions === true },
+    ...{ url: reader.url, ...densityOf(reader) },
     maxAppendBytes: 0,
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head: (stream) => reader.head(stream),

@@ -1,6 +1,6 @@
 /** @module A store as it was when a record had just been written: what came later is not there. For reading alone. */
 import { NO_STREAM, type Position } from './event-store.ts'
-import type { ReadHalf } from './read-only-store.ts'
+import { densityOf, type ReadHalf } from './read-only-store.ts'
 
 /** `last` is looked at by each call. */
 export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
@@ -13,7 +13,7 @@ export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
     return NO_STREAM
   }
   return {
-    ...{ url: reader.url, densePositions: reader.densePositions === true },
+    ...{ url: reader.url, ...densityOf(reader) },
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head,
     end: async () => last(),

@@ -16,6 +16,8 @@ export type VerifyFaultCode =
   | 'missing'
   /** Events are gone, and no later event of their streams says which. */
   | 'position-gap'
+  /** Events are gone from the end of a store that says where its last append ended. */
+  | 'end-missing'
   | 'position-order'
   | 'out-of-order'
   | 'request-column'
@@ -87,6 +89,8 @@ export type VerifyFaultCode =
   | 'kept-checkpoint'
   /** A checkpoint beside the store is not signed with the supplied keys. */
   | 'kept-checkpoint-key'
+  /** The store lacks an event that a file beside it has seen in it. */
+  | 'seen-beside'
   /** Fewer events than a checkpoint covers. */
   | 'log-behind-checkpoint'
   /** Other events than a checkpoint covers. */
@@ -101,6 +105,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'protection-altered': 'INCOMPLETE',
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
+  'seen-beside': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',
   losses: 'INCOMPLETE',
   'part-gap': 'INCOMPLETE',

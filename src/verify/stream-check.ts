@@ -82,6 +82,11 @@ export class StreamChecks {
     return this.#streams.has(stream)
   }
 
+  /** Whether an event of the stream at this revision, or a later one, was there. */
+  reaches(stream: string, revision: number): boolean {
+    return (this.#streams.get(stream)?.next ?? 0) > revision
+  }
+
   /** A record that could not even be read: its place is taken, and its follower is judged on its own. */
   skip(stream: string, revision: number): void {
     const state = this.#state(stream)

@@ -29,6 +29,8 @@ export interface VerifyOptions {
   readonly depth?: CheckDepth
   /** The source is a whole store, whose positions have no gaps. */
   readonly wholeStore?: boolean
+  /** Of a whole store, events that something beside it had seen in it: those that it lacks are gone. Asked at the end. */
+  readonly seenBeside?: () => Iterable<readonly [index: number, stream: string, revision: number]>
   /** At the end: whether nothing is what there should be, as in a part of a log that has not grown. */
   readonly mayBeEmpty?: () => boolean
   /** Reads the source from the start once more, each record as it lies there: needed where an event id may occur twice. */
@@ -269,6 +271,7 @@ class Verification {
     if (this.events === 0 && this.#options.mayBeEmpty?.() !== true)
       this.#report({ code: 'empty', message: 'there are no events' })
     if (!wholeStore) return
+    this.#judgeSeen()
     if (this.#checkpoints.tooFar)
       this.#unchecked.push(
         'checkpoints on record: some follow their events by too many others; hold one against the store with --checkpoint',
@@ -281,6 +284,17 @@ class Verification {
     if (this.events > 0 && !this.#streams.has(SYSTEM_STREAM)) {
       this.#report({ code: 'founding-event', message: `the stream ${SYSTEM_STREAM} is missing`, stream: SYSTEM_STREAM })
     }
+  }
+
+  /** Each stream is named once, with the first of its events that is gone. */
+  #judgeSeen(): void {
+    const lost = new Map<string, number>()
+    for (const [, stream, revision] of this.#options.seenBeside?.() ?? []) {
+      if (this.#streams.reaches(stream, revision)) continue
+      lost.set(stream, Math.min(revision, lost.get(stream) ?? revision))
+    }
+    const message = 'the file of the logs beside the store has seen this event in it, and perhaps others behind it'
+    for (const [stream, revision] of lost) this.#report({ code: 'seen-beside', message, stream, revision })
   }
 
   #report(fault: VerifyFault): void {

@@ -332,9 +332,12 @@ test('a run that does not verify is called tampered, with the event that does no
       replay: async () => ({
         ok: true,
         revision: 4,
-        value: (async function* () {
-          yield verdict
-        })(),
+        value: {
+          losses: [],
+          lines: (async function* () {
+            yield verdict
+          })(),
+        },
       }),
     }),
   })

@@ -84,7 +84,7 @@ test('their store verifies, and each replays as then: digest for digest, step fo
       const replay = await ledger.replay(caller, run)
       if (!replay.ok) throw new Error(replay.refusal.code)
       const lines = []
-      for await (const line of replay.value) lines.push(line)
+      for await (const line of replay.value.lines) lines.push(line)
       assert.is(lines.pop()?.verdict, 'VERIFIED')
       assert.equal(
         lines.map(({ type, step, snapshot }) => [type, step, snapshot]),

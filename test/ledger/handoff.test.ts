@@ -20,7 +20,7 @@ async function verdictOf(test: TestLedger, runId: string): Promise<unknown> {
   const found = await test.ledger.replay(alice, runId)
   if (!found.ok) throw new Error(found.refusal.code)
   let last: unknown
-  for await (const line of found.value) last = line
+  for await (const line of found.value.lines) last = line
   return last
 }
 

@@ -56,7 +56,7 @@ const READS: Readonly<Record<string, (ledger: Ledger, caller: Caller) => Promise
   'context at a step': (ledger, caller) => ledger.context(caller, 'r', { step: HANDOFFS }),
   replay: async (ledger, caller) => {
     const found = await ledger.replay(caller, 'r')
-    if (found.ok) await all(found.value)
+    if (found.ok) await all(found.value.lines)
   },
   'events of a run': async (ledger, caller) => {
     const found = await ledger.runEvents(caller, 'r', { from: 0 })

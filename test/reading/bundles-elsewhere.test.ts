@@ -112,7 +112,7 @@ test('a replay says the same, line by line, whichever thread makes it, and what 
   assert.ok(found.ok)
   const of = { tenant: alice.tenant, caller: alice.actor }
   const elsewhere = await replayed(readers.replay({ ...of, run: 'r1', to: found.revision }))
-  const here = await replayed(portionsOf(replayPortions(found.value, 0)))
+  const here = await replayed(portionsOf(replayPortions(found.value.lines, 0)))
   assert.is(elsewhere.text, here.text)
   assert.equal([elsewhere.last?.verdict, elsewhere.last?.events], ['VERIFIED', found.revision + 1])
   assert.is((await replayed(readers.replay({ ...of, run: 'r2', to: found.revision }))).last?.verdict, 'TAMPERED')

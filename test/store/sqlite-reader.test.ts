@@ -102,7 +102,7 @@ test('a file that is missing, empty, foreign or newer is refused and none is mad
   const newer = folder.file('newer.sqlite')
   await (await openSqliteStore({ path: newer }))[Symbol.asyncDispose]()
   const db = new Sqlite(newer)
-  db.pragma('user_version = 2')
+  db.pragma('user_version = 99')
   db.close()
   assert.is(refusal(newer).code, 'store-newer')
 })

@@ -143,7 +143,7 @@ export async function replayed(ledger: Ledger, runId: string, caller: Caller = a
   const found = await ledger.replay(caller, runId)
   if (!found.ok) throw new Error(found.refusal.code)
   let last: JsonObject = {}
-  for await (const line of found.value) last = line
+  for await (const line of found.value.lines) last = line
   return last
 }
 

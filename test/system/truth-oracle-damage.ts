@@ -264,7 +264,7 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
     run: 'd',
     untellable: true,
   },
-  'log of the store cut at a transaction': { before: walCut, run: 'd' },
+  'log of the store cut at a transaction': { untellable: true, before: walCut, run: 'd' },
   'store rolled back': { before: rolledBack('store.db') },
   'folder rolled back': { before: rolledBack('store.db', 'store.db.checkpoints', ...DERIVED), untellable: true },
   'log.db: a leaf deleted': { before: inFile('log.db', 'DELETE FROM leaves WHERE idx = 3') },

@@ -262,7 +262,8 @@ export const runListed: Judge = found('the list', ({ text }, { model, tenant }) 
     const row = items.find(({ runId }) => runId === run)
     if (row === undefined) return admits(text) ? undefined : `${items.length} runs, without ${run}`
     const end = model.ofRun(tenant, run).length - 1
-    if (Number(row.revision) < end && !admits(JSON.stringify(row)))
+    // Of a store that has lost events which nobody can name, the list says so as a whole.
+    if (Number(row.revision) < end && !admits(JSON.stringify(row)) && !text.includes('"scope":"store"'))
       return `${run} at revision ${row.revision} of ${end}`
   }
   return undefined

@@ -43,7 +43,7 @@ export const verifyPage = pageRoute({
 
 async function verdictOf({ deps, caller, run }: View): Promise<Verdict> {
   let last: JsonObject = {}
-  for await (const line of orRefused(await deps.ledger.replay(caller, run))) last = line
+  for await (const line of orRefused(await deps.ledger.replay(caller, run)).lines) last = line
   return Verdict.parse(last)
 }
 
@@ -54,7 +54,7 @@ const MEANING = {
     'Every event is the one that was sealed for its place, and every snapshot matches the state folded from the events.',
   TAMPERED:
     'At least one event is not the one that was sealed for its place, or a snapshot does not match the state folded from the events.',
-  INCOMPLETE: 'There was nothing to verify.',
+  INCOMPLETE: 'What there is was reread, and events are missing or lost.',
 } as const
 
 function VerdictBody({ run, verdict, at }: { readonly run: string; readonly verdict: Verdict; readonly at: string }) {

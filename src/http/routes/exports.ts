@@ -123,8 +123,9 @@ async function replayed(ask: Ask<z.output<typeof ReplayQuery>>): Promise<Respons
   const found = await readAt(ask, ask.query.asOf, ({ at }) => edge.ledger.replay(caller, run, at))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
-  const request = { tenant: caller.tenant, caller: caller.actor, run, to: found.revision }
-  const portions = () => edge.readers?.replay(request) ?? portionsOf(replayPortions(found.value, EVERY_LINE))
+  const { lines, losses } = found.value
+  const request = { tenant: caller.tenant, caller: caller.actor, run, to: found.revision, losses }
+  const portions = () => edge.readers?.replay(request) ?? portionsOf(replayPortions(lines, EVERY_LINE))
   return openStream(ask, {
     kind: 'replay',
     contentType: produces,

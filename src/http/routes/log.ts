@@ -95,7 +95,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     access,
     query: NoQuery,
     produces: TEXT,
-    handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, proofFile(ask, logs))),
+    handle: (ask) => withLogs(ask, async (logs) => textOf(ask, logs, await proofFile(ask, logs))),
   }),
 ]
 
@@ -143,10 +143,18 @@ async function inclusion(
   if (leaf === undefined || (event !== undefined && index !== undefined)) {
     return problemResponse(problem('invalid-query', 'name the event by its id or by its index'), path)
   }
-  const found = await logs.checkedInclusion(caller.tenant, leaf, size)
+  const found = await upToDate(logs, () => logs.checkedInclusion(caller.tenant, leaf, size))
   if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
   const { leaf: hash, root, proof, ...place } = found.value
   return json(200, { ...place, leafHash: toBase64(hash), rootHash: toBase64(root), proof: proof.map(toBase64) })
+}
+
+/** An event that the log has not come to yet is not said to be in none. */
+async function upToDate<T>(logs: TenantLogs, find: () => Promise<LogAnswer<T>>): Promise<LogAnswer<T>> {
+  const found = await find()
+  if (found.ok || (found.code !== 'not-in-log' && found.code !== 'no-checkpoint')) return found
+  await logs.catchUp()
+  return find()
 }
 
 function consistency({ caller, query, path }: Ask<z.output<typeof ConsistencyQuery>>, logs: TenantLogs): Response {
@@ -164,8 +172,8 @@ async function timestamp({ caller, path }: Ask, logs: TenantLogs): Promise<Respo
   return json(200, { ...said, checkpoint: text, reply: toBase64(reply), consistency: consistency.map(toBase64) })
 }
 
-function proofFile({ caller, item }: Ask, logs: TenantLogs): LogAnswer<string> {
-  if (UUID_PATTERN.test(item)) return logs.proofFile(caller.tenant, item)
+async function proofFile({ caller, item }: Ask, logs: TenantLogs): Promise<LogAnswer<string>> {
+  if (UUID_PATTERN.test(item)) return upToDate(logs, async () => logs.proofFile(caller.tenant, item))
   return { ok: false, code: 'not-in-log', size: logs.state(caller.tenant).published }
 }
 
@@ -173,6 +181,7 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'no-checkpoint': 'no checkpoint was signed yet',
   'log-stopped':
     'no checkpoint was signed, and none will be: the log stopped at an event that does not verify, or is gone; run "countersign verify", and put the event back from a copy',
+  'being-made': 'the file of the logs is being made anew from the store: ask again',
   'not-in-log': "there is no such event in this tenant's log",
   'not-published':
     'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being rebuilt, once that is done',
@@ -187,6 +196,7 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
 }
 /** What was asked makes no sense of any log. */
 const UNANSWERABLE: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['from-nothing', 'not-a-range'])
+const BEING_MADE_MS = 2_000
 /** Waiting helps with these. */
 const LATER: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['no-checkpoint', 'not-published', 'no-timestamp'])
 
@@ -196,6 +206,7 @@ function problemOfLog(
 ): Problem {
   const evidence = { reason: code, treeSize: size }
   if (code === 'leaf-damaged') return problem('stream-damaged', DETAILS[code], { evidence })
+  if (code === 'being-made') return problem('index-building', DETAILS[code], { evidence, retryAfterMs: BEING_MADE_MS })
   if (UNANSWERABLE.has(code)) return problem('invalid-query', DETAILS[code], { evidence })
   return problem('not-found', DETAILS[code], {
     evidence,

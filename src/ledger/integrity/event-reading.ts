@@ -21,15 +21,25 @@ export interface EventReading {
   readonly losses: readonly Loss[]
 }
 
+/** Told of each event that is gone. */
+export type OnMissing = (place: { readonly stream: string; readonly revision: number }) => void
+
 abstract class Reading implements EventReading {
   readonly losses: Loss[] = []
+  readonly #onMissing: OnMissing
+
+  constructor(onMissing: OnMissing = () => undefined) {
+    this.#onMissing = onMissing
+  }
 
   abstract take(event: LedgerEvent): void
 
   end(): void {}
 
   protected lose(code: string, { stream, revision }: Pick<LedgerEvent['header'], 'stream' | 'revision'>): void {
-    if (this.losses.length < LOSSES_MAX) this.losses.push({ scope: 'run', code, stream, revision })
+    if (this.losses.length >= LOSSES_MAX) return
+    this.losses.push({ scope: 'run', code, stream, revision })
+    if (code === 'missing') this.#onMissing({ stream, revision })
   }
 
   /** False, and named, where the event is not the one that was sealed. */
@@ -86,8 +96,8 @@ export class LeafReading extends Reading {
   #next: number
   #tile: { readonly index: number; readonly hashes: Uint8Array } | undefined
 
-  constructor(source: LeafSourceOfReading, range: LeafRange) {
-    super()
+  constructor(source: LeafSourceOfReading, range: LeafRange, onMissing?: OnMissing) {
+    super(onMissing)
     this.#source = source
     this.#range = range
     this.#next = range.after === undefined ? 0 : leavesUpTo(source, range, range.after)

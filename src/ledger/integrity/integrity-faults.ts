@@ -3,6 +3,7 @@
  * place (LOG-24). Lists and pages read them from the views, which follow that record.
  */
 import { ledgerStream, SYSTEM_TENANT } from '../../../schemas/names.ts'
+import type { KeyRing } from '../../signing/key-ring.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
 import { type EventStore, readOne } from '../../store/event-store.ts'
 import type { FaultRow, ViewStore } from '../../store/view-store.ts'
@@ -38,6 +39,8 @@ export class IntegrityFaults {
   readonly #known = new Set<string>()
   /** When this process met each of them last: a fault that comes again after it was past is not past. */
   readonly #metAt = new Map<string, string>()
+  /** Sealed with a key that the ring did not hold: on no record, and broken until a newer key file has it. */
+  #unknown: { readonly ring: KeyRing; readonly rows: Map<string, FaultRow> } | undefined
   #rows: readonly FaultRow[] = []
   #rowsOf: number | undefined
   #last: Promise<void> = Promise.resolve()
@@ -52,8 +55,16 @@ export class IntegrityFaults {
     return this.#all().filter((row) => (tenant ?? row.tenant) === row.tenant && (stream ?? row.stream) === row.stream)
   }
 
-  /** Read from the views again only after they took some in: every page asks. */
   #all(): readonly FaultRow[] {
+    const recorded = this.#recorded()
+    const { ring, rows } = this.#unknown ?? {}
+    if (rows === undefined || ring !== this.#deps.sealer.ring) return recorded
+    const there = new Set(recorded.map(placeOf))
+    return [...recorded, ...[...rows.values()].filter((row) => !there.has(placeOf(row)))]
+  }
+
+  /** Read from the views again only after they took some in: every page asks. */
+  #recorded(): readonly FaultRow[] {
     const { list, views } = this.#deps
     const { faultsSeen } = list
     if (this.#rowsOf === faultsSeen) return this.#rows
@@ -125,6 +136,13 @@ export class IntegrityFaults {
     return false
   }
 
+  #rememberUnknown(place: Omit<FaultRow, 'foundAt'>): void {
+    const { ring } = this.#deps.sealer
+    if (this.#unknown?.ring !== ring) this.#unknown = { ring, rows: new Map() }
+    if (this.#unknown.rows.size < ON_RECORD_MAX)
+      this.#unknown.rows.set(placeOf(place), { ...place, foundAt: this.#deps.now() })
+  }
+
   async #take(fault: SealFault, foundBy: 'scrub' | 'read'): Promise<void> {
     const { list, views, facts, log, readOnly } = this.#deps
     const { stream, revision, code, message } = fault
@@ -139,6 +157,7 @@ export class IntegrityFaults {
       { stream, revision, code, reason: message, foundBy },
       'an event is not the one that was sealed for its place: run "countersign verify", and restore the store from a copy',
     )
+    if (code === NOT_YET_KNOWN && tenant !== undefined) this.#rememberUnknown({ tenant, stream, revision, code })
     if (isOnRecord || readOnly || code === NOT_YET_KNOWN || tenant === undefined || tenant === SYSTEM_TENANT) return
     // What is broken in the stream that takes the record would be carried on from.
     if (stream === ledgerStream(tenant) && revision === 0) return

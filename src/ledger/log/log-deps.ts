@@ -41,6 +41,8 @@ export interface LogDeps {
   readonly memory: MemoryBudget
   /** Absent where nobody measures it. */
   readonly lag?: Followed | undefined
+  /** What was lost is there again: other files that followed the store without it have to be made anew. */
+  readonly onPutBack?: ((reason: string) => void) | undefined
   /** Absent where nobody is told what a start waits for. */
   readonly starting?: StartWatch | undefined
 }

@@ -7,11 +7,12 @@ import { sameHash } from '../../merkle/hashes.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import { type EventStore, readOne } from '../../store/event-store.ts'
+import { type EventStore, type Position, readOne } from '../../store/event-store.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
-import { leafAt, lostTail, MISSING } from './log-stops.ts'
+import { leafAt, lostTail, missingFault } from './log-stops.ts'
+import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
 /** Between two reports of how far a long start is. */
@@ -38,14 +39,25 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     projection.renew(reason)
     fresh = true
   }
+  const over = await projection.whatIsOver()
   if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC)
+  else if (over !== undefined) {
+    restart(over)
+    deps.onPutBack?.(over)
+    await brought(guard)
+  }
   const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))
-  if (!fresh && !(await projectionFits(deps)) && !(await stoppedAtLost(guard, checkpoints)))
+  if (!fresh && !(await projectionFits(deps)) && !(await stoppedAtLost(guard, checkpoints))) {
+    await noteLost(deps)
     restart('the store is not the one that the log followed')
-  if (!fresh && (await lacksUnnamed(deps))) restart('the store has lost events that it does not name')
+  }
+  const missing = (await deps.store.missingPositions?.(MISSING_MAX)) ?? []
+  if (!fresh && lacksUnnamed(deps, missing)) {
+    await noteLost(deps)
+    restart('the store has lost events that it does not name')
+  }
   // What is lost is known before anything is answered.
-  const isUnmade = deps.logStore.progress() === undefined
-  if (isUnmade && ((await deps.store.missingPositions?.(1)) ?? []).length > 0) await brought(guard)
+  if (isBehind(deps, missing.at(-1))) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {
@@ -114,19 +126,25 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
 }
 
 /** Events that are gone from within what the file has followed: which they were, the leaves say. True where one had none, and the file does not know it. */
-async function lacksUnnamed({ store, logStore, sealer, log }: LogDeps): Promise<boolean> {
+function lacksUnnamed({ store, logStore, sealer, log }: LogDeps, missing: readonly Position[]): boolean {
   const { position: seen, gap } = logStore.progress() ?? {}
   let unnamed = false
-  for (const position of (await store.missingPositions?.(MISSING_MAX)) ?? []) {
+  for (const position of missing) {
     if (seen === undefined || store.comparePositions(position, seen) > 0) break
     const leaf = leafAt({ store, logStore }, position)
     unnamed ||= leaf === undefined
     if (leaf === undefined) continue
     const { tenant, stream, revision } = leaf
     log.error({ tenant, stream, revision }, 'the store has lost this event, which the log has: put it back from a copy')
-    sealer.faultFound({ stream, revision, code: MISSING, message: 'the log has it, the store has not' })
+    sealer.faultFound(missingFault(leaf))
   }
   return unnamed && gap === undefined
+}
+
+/** A position that the file has not come to yet. */
+function isBehind({ store, logStore }: LogDeps, position: Position | undefined): boolean {
+  const seen = logStore.progress()?.position
+  return position !== undefined && (seen === undefined || store.comparePositions(position, seen) > 0)
 }
 
 /** What the file knows of events that the store does not hold any more is kept: their logs stop there. */
@@ -145,12 +163,13 @@ async function stoppedAtLost(
   }
   if (!logStore.save(tail.batch, from)) return false
   projection.forget()
-  for (const { tenant, stream, revision } of tail.lost) {
+  for (const leaf of tail.lost) {
+    const { tenant, stream, revision } = leaf
     log.error(
       { tenant, stream, revision },
       'the log of this tenant stops here: the store has lost this event, and perhaps others behind it; put the newer store back',
     )
-    sealer.faultFound({ stream, revision, code: MISSING, message: 'the log has it, the store has not' })
+    sealer.faultFound(missingFault(leaf))
   }
   return true
 }

@@ -27,7 +27,8 @@ import { reportFaults } from '../read/record-seal.ts'
 import { logsStoppedBy } from './broken-record.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
-import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, whatIsOver } from './log-stops.ts'
+import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, nameMissing, unnamedIn, whatIsOver } from './log-stops.ts'
+import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
 
@@ -39,6 +40,10 @@ interface PageChanges {
   readonly gaps: Gaps
 }
 
+const NOTHING = { logs: [], tiles: [], streams: [], leaves: [] } as const
+/** Positions without a record that are told apart. */
+const MISSING_MAX = 100
+
 export class LogProjection {
   readonly #deps: LogDeps
   readonly #origin: string
@@ -47,6 +52,8 @@ export class LogProjection {
   #fromStart = false
   #catchingUp: Promise<void> | undefined
   #building: IndexProgress | undefined
+  /** Positions without a record, as they were before the last pass. */
+  #missing: ReadonlySet<Position> | undefined
   /** As the file has it: every write asks. */
   #gap: { readonly value: PositionGap | undefined } | undefined
 
@@ -127,9 +134,10 @@ export class LogProjection {
     await this.#goOnWhereOver()
     const after = logStore.progress()?.position
     this.#fromStart ||= after === undefined
+    await this.#judgeMissing()
     // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
     const until = await store.end()
-    if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
+    if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return this.#end()
     let from = after
     let events = 0
     for await (const page of store.readAll({ after, until, isShared: true })) {
@@ -139,15 +147,51 @@ export class LogProjection {
       this.#building = building({ indexedEvents: events, percent: percentOf(from, until) })
       if (signal?.aborted === true) return
     }
+    await this.#end()
+  }
+
+  /** Events that went away since the last pass, from within what the file has followed: those that have leaves are named, the others make a gap. */
+  async #judgeMissing(): Promise<void> {
+    const { store, logStore, sealer } = this.#deps
+    const progress = logStore.progress()
+    const missing = (await store.missingPositions?.(MISSING_MAX)) ?? []
+    const known = this.#missing
+    this.#missing = new Set(missing)
+    if (progress === undefined || known === undefined || progress.gap !== undefined) return
+    const isSeen = (position: Position): boolean => store.comparePositions(position, progress.position) <= 0
+    const fresh = missing.filter((position) => !known.has(position) && isSeen(position))
+    const unnamed = nameMissing({ store, logStore, sealer }, fresh)
+    const [first] = unnamed
+    if (first === undefined) return
+    const gap = { first, events: unnamed.length }
+    logStore.save({ ...NOTHING, progress: { ...progress, gap } }, progress.position)
+    this.#gap = undefined
+  }
+
+  /** Behind the last event others may be gone. Those that have leaves stop their logs; of the rest no log knows (LOG-44). */
+  async #end(): Promise<void> {
+    const { store, logStore } = this.#deps
+    const progress = logStore.progress()
+    if (progress === undefined || progress.gap !== undefined) return
+    const gap = unnamedIn({ store, logStore }, await store.missingEnd?.())
+    if (gap === undefined) return
+    logStore.save({ ...NOTHING, progress: { ...progress, gap } }, progress.position)
+    this.#gap = undefined
   }
 
   /** What stopped a log may be as it was: then the file is made anew, and the log goes on. */
   async #goOnWhereOver(): Promise<void> {
-    const { store, logStore } = this.#deps
-    const reason = await whatIsOver({ store, logStore }, (stream) => this.#isNextThere(stream))
+    const reason = await this.whatIsOver()
     if (reason === undefined) return
+    this.#deps.onPutBack?.(reason)
     this.renew(reason)
     throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
+  }
+
+  /** Why the file is to be made anew, where something that it lacked is there now. */
+  whatIsOver(): Promise<string | undefined> {
+    const { store, logStore } = this.#deps
+    return whatIsOver({ store, logStore }, (stream) => this.#isNextThere(stream))
   }
 
   async #isNextThere(stream: string): Promise<boolean> {
@@ -169,7 +213,7 @@ export class LogProjection {
 
   async #fold(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
     const { store, logStore } = this.#deps
-    const gaps = new Gaps(logStore.progress()?.gap)
+    const gaps = new Gaps({ store, logStore })
     const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [], gaps }
     let before = from
     for (const record of page) {
@@ -207,7 +251,7 @@ export class LogProjection {
     if (state.foreign) return
     const tree = tenant === undefined ? undefined : (changes.trees.get(tenant) ?? this.tree(tenant))
     if (tree?.stopped !== undefined) return
-    if (record.revision > 0 && state.expected.revision === 0) this.#missed(stream)
+    if (record.revision > 0 && state.expected.revision === 0) await this.#missed(stream)
 
     // Awaiting what is there already would cost a turn for each record.
     const first = this.#check(record, state.expected)
@@ -227,8 +271,9 @@ export class LogProjection {
   }
 
   /** Events of a stream were seen before, its row would say which: without it the stream would pass for another's, in no log. */
-  #missed(stream: string): void {
+  async #missed(stream: string): Promise<void> {
     if (this.#fromStart) return
+    await noteLost(this.#deps)
     const reason = `it lacks ${stream}, whose first event came before`
     this.renew(reason)
     throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })

@@ -12,22 +12,21 @@ import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
 import { perfectSubtrees } from '../../merkle/subtrees.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
-import { streamTenant } from '../../signing/stream-tenant.ts'
 import { type Position, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogStop, LogStreamRow } from '../../store/log-store.ts'
+import type { LeafRow } from '../../store/log-store.ts'
 import type { LogStopped } from '../ledger-stats.ts'
 import type { LogUpkeep } from '../upkeep.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
+import { gapLoss, headKnownBy, stopLoss } from './log-losses.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type {
   ConsistencyProof,
   InclusionPath,
   InclusionProof,
-  KnownHead,
   LeafQuery,
   LogAnswer,
   LogEdge,
@@ -42,12 +41,14 @@ import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
-type OwnReads = Omit<Reads, 'facts' | 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'>
+type OwnReads = Omit<Reads, 'facts' | 'catchUp' | 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'>
 
 interface ReadsParts {
   readonly projection: LogProjection
   readonly posts: WitnessPosts
   readonly upkeep: LogUpkeep
+  /** The file was rebuilt, and is not where the store is yet. */
+  readonly isBeingMade: () => boolean
 }
 
 /** The methods of a class do not come along when its parts are put together. */
@@ -60,8 +61,9 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     facts: (tenant) => parts.projection.tree(tenant).lastFactIndex + 1,
     losses: (tenant) => reads.losses(tenant),
     stops: () => stopsOf(deps.logStore),
+    catchUp: () => parts.upkeep.catchUp(),
     lostUncovered: (tenant) => reads.lostUncovered(tenant),
-    knownHead: (stream) => knownHead(deps.logStore.stream(stream)),
+    knownHead: (stream) => headKnownBy(deps.logStore.stream(stream)),
     leaves: deps.logStore,
     checkpoint: (tenant) => reads.checkpoint(tenant),
     timestamp: (tenant, to) => reads.timestamp(tenant, to),
@@ -85,12 +87,14 @@ class LogReads implements OwnReads {
   readonly #projection: LogProjection
   readonly #posts: WitnessPosts
   readonly #upkeep: LogUpkeep
+  readonly #isBeingMade: () => boolean
 
-  constructor(deps: LogDeps, { projection, posts, upkeep }: ReadsParts) {
+  constructor(deps: LogDeps, { projection, posts, upkeep, isBeingMade }: ReadsParts) {
     this.#deps = deps
     this.#projection = projection
     this.#posts = posts
     this.#upkeep = upkeep
+    this.#isBeingMade = isBeingMade
   }
 
   verifierKey(tenant: string): string {
@@ -102,10 +106,11 @@ class LogReads implements OwnReads {
     return { size, published, witnesses: this.#posts.sizes(tenant), ...(stopped && { stopped: stopped.code }) }
   }
 
+  /** That of the store first: it is the wider one. */
   losses(tenant: string): readonly Loss[] {
     const { stopped } = this.#projection.tree(tenant)
     const { gap } = this.#projection
-    return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...(gap === undefined ? [] : [GAP])]
+    return [...(gap === undefined ? [] : [gapLoss]), ...(stopped === undefined ? [] : [stopLoss(tenant, stopped)])]
   }
 
   async lostUncovered(tenant: string): Promise<readonly Loss[]> {
@@ -128,13 +133,23 @@ class LogReads implements OwnReads {
     const { signedSize } = this.#projection.tree(tenant)
     const note = this.#posts.cosigned(tenant)
     if (note !== undefined) return { ok: true, value: note }
-    return refused(this.losses(tenant).length > 0 ? 'log-stopped' : 'no-checkpoint', signedSize)
+    return this.#refusedWithout('no-checkpoint', tenant, signedSize)
+  }
+
+  /** What is not there may be missing, or not made yet. */
+  #refusedWithout(
+    code: LogRefusalCode,
+    tenant: string,
+    size: number,
+  ): { ok: false; code: LogRefusalCode; size: number } {
+    if (this.#isBeingMade()) return refused('being-made', size)
+    return refused(this.losses(tenant).length > 0 ? 'log-stopped' : code, size)
   }
 
   async timestamp(tenant: string, to?: number): Promise<LogAnswer<TimestampedCheckpoint>> {
     const tree = this.#projection.tree(tenant)
     const { stamp, signedSize: published } = tree
-    if (published === 0) return refused('no-checkpoint', published)
+    if (published === 0) return this.#refusedWithout('no-checkpoint', tenant, published)
     if (to !== undefined && to > published) return refused('beyond-checkpoint', published)
     const treeSize = to ?? published
     const body = stamp === undefined ? undefined : await this.#stampAt(tenant, stamp.leaf)
@@ -180,7 +195,7 @@ class LogReads implements OwnReads {
     if (size !== undefined && size > published) return refused('beyond-checkpoint', published)
     const row = this.#find(tenant, leaf)
     if (row === undefined) {
-      if (!('index' in leaf)) return refused('not-in-log', published)
+      if (!('index' in leaf)) return this.#refusedWithout('not-in-log', tenant, published)
       return refused(leaf.index < published ? 'leaf-damaged' : 'beyond-checkpoint', published)
     }
     if (row.index >= published) return refused('not-published', published)
@@ -292,21 +307,9 @@ class LogReads implements OwnReads {
 const UNCOVERED_MAX = 1_000
 
 /** Nobody can say whose they were. */
-const GAP: Loss = { scope: 'store', code: 'position-gap' }
-
-/** A record that lies in another tenant's stream is not named to this one. */
-function stopLoss(tenant: string, { code, stream, revision }: LogStop): Loss {
-  return { scope: 'tenant', code, ...(streamTenant(stream) === tenant && { stream, revision }) }
-}
-
 function stopsOf(logStore: LogDeps['logStore']): readonly LogStopped[] {
   const stopped = logStore.stoppedLogs().map(({ tenant, stopped: stop }) => ({ tenant, code: stop?.code ?? '' }))
-  return logStore.progress()?.gap === undefined ? stopped : [{ code: GAP.code }, ...stopped]
-}
-
-function knownHead(row: LogStreamRow | undefined): KnownHead | undefined {
-  if (row === undefined || row.foreign || row.nextRevision === 0) return undefined
-  return { events: row.nextRevision, digest: row.prevDigest }
+  return logStore.progress()?.gap === undefined ? stopped : [{ code: gapLoss.code }, ...stopped]
 }
 
 function refused(code: LogRefusalCode, size: number): { ok: false; code: LogRefusalCode; size: number } {

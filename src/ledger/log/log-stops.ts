@@ -1,8 +1,9 @@
 /** @module Where logs stopped, whether that is over, and what the file of the logs knows of the store that the store does not hold any more. */
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { recordDigest, textDigest } from '../../signing/digests.ts'
-import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogBatch, LogRow, LogStop, LogStore } from '../../store/log-store.ts'
+import { type Position, type PositionRange, type ReadRecord, readOne } from '../../store/event-store.ts'
+import type { LeafRow, LogBatch, LogRow, LogStop, LogStore, PositionGap } from '../../store/log-store.ts'
+import type { SealFault } from '../identity/sealer.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import type { LogDeps } from './log-deps.ts'
@@ -15,6 +16,8 @@ export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
 const STOPS_AT_ONCE = 20
 /** Of a log, leaves at its end whose events are gone: that many are looked for. */
 const LOST_MAX = 10_000
+/** Positions without a record that are looked up among the leaves. */
+const NAMED_MAX = 1_000
 
 /** What was judged: a record that differs from it is judged anew. */
 export function judgedDigest({ header, data }: ReadRecord): string {
@@ -56,7 +59,7 @@ async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Pro
 async function holdsLeaf({ store, logStore }: StopDeps, tenant: string, index: number): Promise<boolean> {
   const leaf = logStore.leaf(tenant, index)
   const record = leaf && (await readOne(store, leaf))
-  return leaf !== undefined && record !== undefined && isLeaf(logStore, leaf, record)
+  return leaf !== undefined && record !== undefined && isStoredLeaf(logStore, leaf, record)
 }
 
 /** The leaf at a position, of whichever log. */
@@ -69,7 +72,8 @@ export function leafAt({ store, logStore }: StopDeps, position: Position): LeafR
   return undefined
 }
 
-function isLeaf(logStore: Pick<LogStore, 'tile'>, leaf: LeafRow, record: ReadRecord): boolean {
+/** Whether a record is the event that the log has as this leaf. */
+export function isStoredLeaf(logStore: Pick<LogStore, 'tile'>, leaf: LeafRow, record: ReadRecord): boolean {
   const hash = leafHashAt(logStore, leaf)
   return hash !== undefined && sameHash(leafHash(record.header), hash)
 }
@@ -114,27 +118,59 @@ async function endOf(
     const leaf = logStore.leaf(tenant, index)
     if (leaf === undefined) break
     const record = await readOne(store, leaf)
-    if (record?.position === leaf.position && isLeaf(logStore, leaf, record)) return { gone, before: record }
+    if (record?.position === leaf.position && isStoredLeaf(logStore, leaf, record)) return { gone, before: record }
     gone = leaf
   }
   return { gone, before: undefined }
+}
+
+/** Puts on record which events are gone from these positions, by their leaves; returns the positions that no leaf names. */
+export function nameMissing(
+  { store, logStore, sealer }: StopDeps & Pick<LogDeps, 'sealer'>,
+  positions: readonly Position[],
+): readonly Position[] {
+  const unnamed: Position[] = []
+  for (const position of positions) {
+    const leaf = leafAt({ store, logStore }, position)
+    if (leaf === undefined) unnamed.push(position)
+    else sealer.faultFound(missingFault(leaf))
+  }
+  return unnamed
+}
+
+export function missingFault({ stream, revision }: { readonly stream: string; readonly revision: number }): SealFault {
+  return { stream, revision, code: MISSING, message: 'the log has it, the store has not' }
+}
+
+/** Of positions without a record, those that no leaf names. So many are looked up; what is behind them counts as unnamed. */
+export function unnamedIn(deps: StopDeps, missing: PositionRange | undefined): PositionGap | undefined {
+  const { first, events } = missing ?? { first: '0', events: 0 }
+  const positions = Array.from({ length: Math.min(events, NAMED_MAX) }, (_, n) => String(Number(first) + n))
+  const unnamed = positions.filter((position) => leafAt(deps, position) === undefined)
+  const beyond = Math.max(0, events - NAMED_MAX)
+  const [from = String(Number(first) + NAMED_MAX)] = unnamed
+  return unnamed.length + beyond > 0 ? { first: from, events: unnamed.length + beyond } : undefined
 }
 
 /** Positions without a record that come to light between two records, less those that a stream accounts for. */
 export class Gaps {
   events: number
   first: Position | undefined
+  readonly #deps: StopDeps
 
-  constructor(known: { readonly events: number; readonly first: Position } | undefined) {
+  constructor(deps: StopDeps) {
+    const known = deps.logStore.progress()?.gap
     this.events = known?.events ?? 0
     this.first = known?.first
+    this.#deps = deps
   }
 
   between(before: Position | undefined, next: Position): void {
-    const missing = Number(next) - Number(before ?? 0) - 1
-    if (missing <= 0) return
-    this.first ??= String(Number(before ?? 0) + 1)
-    this.events += missing
+    const first = Number(before ?? 0) + 1
+    const unnamed = unnamedIn(this.#deps, { first: String(first), events: Number(next) - first })
+    if (unnamed === undefined) return
+    this.first ??= unnamed.first
+    this.events += unnamed.events
   }
 
   /** So many events are missing from a stream: its tenant's log stops, and the other tenants have lost nothing by them. */

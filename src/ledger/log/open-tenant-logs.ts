@@ -109,7 +109,7 @@ function openTenantLogs(
     await publishing
   }
   const stop = new AbortController()
-  const stopRenewals = fillWhenRenewed(deps, upkeep, stop.signal)
+  const filling = fillWhenRenewed(deps, upkeep, stop.signal)
   const turns = createTurns(maxDelayMs, deps.appendsSoFar)
   const inTurns = (): void => {
     const turn = turns.next()
@@ -125,13 +125,13 @@ function openTenantLogs(
 
   return {
     maxDelayMs,
-    ...logReads(deps, { projection, posts, upkeep }),
+    ...logReads(deps, { projection, posts, upkeep, isBeingMade: filling.isBeingMade }),
     publish: () => publish(),
     coveredAtMs: () => coveredAtMs,
     failures: () => ({ witnessFailures: posts.failures(), ...stampingOf(stamps) }),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
-      stopRenewals()
+      filling.stop()
       stop.abort()
       posts[Symbol.dispose]()
       stamps?.[Symbol.dispose]()
@@ -148,15 +148,25 @@ const stampingOf = (stamps: CheckpointStamps | undefined) =>
   stamps === undefined ? { stampFailures: [] } : { stampFailures: stamps.failures(), stamping: stamps.state() }
 
 /** A file that was rebuilt is filled at once: nobody who asks should wait for the next turn. */
-function fillWhenRenewed({ logStore, log }: LogDeps, upkeep: LogUpkeep, stop: AbortSignal): () => void {
+function fillWhenRenewed({ logStore, log }: LogDeps, upkeep: LogUpkeep, signal: AbortSignal): Filling {
+  let [renewed, filled] = [0, 0]
   const fill = async (): Promise<void> => {
-    if (!stop.aborted) await upkeep.catchUp(stop)
+    const begun = renewed
+    if (!signal.aborted) await upkeep.catchUp(signal)
+    filled = begun
   }
-  return logStore.onRenewed(() =>
+  const stop = logStore.onRenewed(() => {
+    renewed += 1
     setImmediate(() => {
       fill().catch((error: unknown) => failed(error, { log }, 'the logs could not be made anew'))
-    }),
-  )
+    })
+  })
+  return { stop, isBeingMade: () => filled < renewed }
+}
+
+interface Filling {
+  readonly stop: () => void
+  readonly isBeingMade: () => boolean
 }
 
 /** A store that is away is reported once, when it went away; its logs go on where they were. */

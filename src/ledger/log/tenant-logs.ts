@@ -12,6 +12,8 @@ export type LogRefusalCode =
   | 'no-checkpoint'
   /** Nothing was signed, and nothing will be: the log stopped at an event that does not verify, or is gone. */
   | 'log-stopped'
+  /** The file of the logs is being made anew from the store: nothing can be said yet. */
+  | 'being-made'
   /** There is no such event in this tenant's log. */
   | 'not-in-log'
   /** It is in the log, and no checkpoint covers it yet. */
@@ -128,6 +130,9 @@ export interface KnownHead {
   readonly digest: string | undefined
 }
 
+/** What logs know of events, whether the store still holds them or not. */
+export type LogKnowledge = Pick<TenantLogs, 'losses' | 'knownHead'>
+
 export interface TenantLogs {
   /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
   readonly maxDelayMs: number
@@ -180,6 +185,8 @@ export interface TenantLogs {
     stream: string,
     tree: Pick<PublishedTree, 'size' | 'note'>,
   ): Promise<StreamPath | undefined>
+  /** Follows the store to where it is now. */
+  catchUp(): Promise<void>
   /** Follows the store to where it is now, and signs every log that is due. */
   publish(): Promise<void>
 }

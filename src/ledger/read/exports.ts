@@ -15,7 +15,7 @@ import { type EventStore, type Position, StoreUnavailableError } from '../../sto
 import { pacedPages } from '../../store/paced-pages.ts'
 import { type LedgerFacts, NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
-import { type EventReading, LeafReading, RunReading, SealReading } from '../integrity/event-reading.ts'
+import { type EventReading, LeafReading, type OnMissing, RunReading, SealReading } from '../integrity/event-reading.ts'
 import type { KnownLosses } from '../integrity/known-losses.ts'
 import { lostBehind } from '../integrity/lost-behind.ts'
 import type {
@@ -41,6 +41,8 @@ export interface ExportsDeps {
   readonly effects: Effects
   readonly facts: LedgerFacts
   readonly losses: KnownLosses
+  /** A reading came upon an event that is gone. */
+  readonly onMissing: OnMissing
 }
 
 const RETRY_AFTER_MS = 5_000
@@ -92,12 +94,12 @@ export class Exports implements LedgerExports {
   }
 
   reading({ tenant }: Caller, { pin, run, isMatched = false, after, until = pin.until }: ReadRange): EventReading {
-    const { store, logs } = this.#deps
+    const { store, logs, onMissing } = this.#deps
     if (isMatched) return new SealReading()
-    if (run !== undefined) return new RunReading()
+    if (run !== undefined) return new RunReading(onMissing)
     if (logs === undefined || pin.tree === null || until === undefined) return new SealReading()
     const source = { leaves: logs.leaves, comparePositions: store.comparePositions }
-    return new LeafReading(source, { tenant, size: pin.tree.size, after, until })
+    return new LeafReading(source, { tenant, size: pin.tree.size, after, until }, onMissing)
   }
 
   async lostBehind(

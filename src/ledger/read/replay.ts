@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../../../projections/projection.ts'
 import { evolveRun, snapshotAfterHandoff, snapshotOf } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
 import type { Json } from '../../../schemas/json.ts'
+import { type Loss, lossesMember } from '../../../schemas/loss.ts'
 import type { HandoffSnapshot, Snapshot } from '../../../schemas/snapshot.ts'
 import { HANDOFF_SNAPSHOT_VERSION, SNAPSHOT_VERSION } from '../../../schemas/value-forms.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
@@ -23,6 +24,8 @@ import { recordedEvent } from './parse-record.ts'
 /** `onFault` is called with the first event that does not verify. */
 export interface ReplayKeys extends CheckKeys {
   readonly onFault?: (record: ReadRecord, faults: readonly Fault[]) => void
+  /** What is known to be lost of the run, or of the store: a run that reads well is then INCOMPLETE. */
+  readonly losses?: readonly Loss[] | undefined
 }
 
 export interface ReplayCounts {
@@ -34,7 +37,8 @@ export interface ReplayCounts {
 
 /**
  * One line an event and a verdict last: `VERIFIED` where every event is the one that was sealed and every snapshot matches the state folded from them,
- * else `TAMPERED` with the first faults. Never stops early: what follows a fault is shown too, unfolded.
+ * `TAMPERED` with the first faults where
+ * one is not, and `INCOMPLETE` where events are known to be lost. Never stops early: what follows a fault is shown too, unfolded.
  */
 export async function* replayRecords(
   pages: AsyncIterable<readonly ReadRecord[]>,
@@ -68,7 +72,7 @@ export async function* replayRecords(
       yield step.line
     }
   }
-  yield verdictLine(stream, { counts, faults, state })
+  yield verdictLine(stream, { counts, faults, state, losses: keys.losses ?? [] })
 }
 
 function faultLine({ code, message }: Fault): Json {
@@ -124,12 +128,18 @@ function compareSnapshot(
 
 function verdictLine(
   stream: string,
-  input: { counts: ReplayCounts; faults: readonly ReplayLine[]; state: RunState | undefined },
+  input: {
+    counts: ReplayCounts
+    faults: readonly ReplayLine[]
+    state: RunState | undefined
+    losses: readonly Loss[]
+  },
 ): ReplayLine {
   const { counts, faults, state } = input
+  const losses = lossesMember(input.losses)
   const { events, matched, mismatched, notCompared } = counts
   return {
-    verdict: faults.length === 0 && events > 0 ? 'VERIFIED' : events === 0 ? 'INCOMPLETE' : 'TAMPERED',
+    verdict: verdictOf({ events, faults: faults.length, isWhole: losses === undefined }),
     stream,
     events,
     snapshots: { matched, mismatched, notCompared },
@@ -137,5 +147,11 @@ function verdictLine(
       ? {}
       : { status: state.status, step: state.lineage.at(-1)?.step ?? 0, contextDigest: state.contextDigest }),
     faults: faults.slice(0, 20) as Json,
+    ...(losses && { losses: losses as unknown as Json }),
   }
+}
+
+function verdictOf(found: { readonly events: number; readonly faults: number; readonly isWhole: boolean }): string {
+  if (found.events > 0 && found.faults > 0) return 'TAMPERED'
+  return found.events > 0 && found.isWhole ? 'VERIFIED' : 'INCOMPLETE'
 }

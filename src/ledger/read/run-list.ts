@@ -1,6 +1,7 @@
 /** @module The run list: a disposable view that catches up when it is requested, and while nothing is appended. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Loss } from '../../../schemas/loss.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
 import { orLate } from '../../resources/or-late.ts'
@@ -24,6 +25,8 @@ const RETRY_AFTER_MS = 2_000
 
 export interface RunListOptions extends Omit<FollowerOptions, 'inLulls' | 'isElsewhere'> {
   readonly nowMs: () => number
+  /** What the tenant's log knows to be lost. */
+  readonly lossesOf?: ((tenant: string) => readonly Loss[]) | undefined
   /** Who writes the file; this thread where it is absent. */
   readonly upkeep?: Upkeep | undefined
   /** The store is another's to write: the list follows it when it is asked, and not in lulls. */
@@ -37,10 +40,13 @@ export class RunList implements Disposable {
   readonly #nowMs: () => number
   readonly #own: RunListProjection
   readonly #upkeep: Upkeep
+  readonly #lossesOf: (tenant: string) => readonly Loss[]
   /** Times that the file was rebuilt. */
   #timesMade = 0
 
-  constructor(store: EventStore, views: ViewStore, { nowMs, upkeep = HERE, readOnly, ...following }: RunListOptions) {
+  constructor(store: EventStore, views: ViewStore, options: RunListOptions) {
+    const { nowMs, upkeep = HERE, readOnly, lossesOf = () => [], ...following } = options
+    this.#lossesOf = lossesOf
     this.#nowMs = nowMs
     this.#followed = following.followed
     views.onRenewed(() => {
@@ -108,8 +114,10 @@ export class RunList implements Disposable {
 
   /** What is on record of its seals today, whenever the row is of. */
   sealOf(tenant: string, runId: string): { readonly seal?: 'invalid' } {
-    const [fault] = this.#views.faults({ stream: runStream(tenant, runId), limit: 1 })
-    return fault === undefined ? {} : { seal: 'invalid' }
+    const stream = runStream(tenant, runId)
+    const [fault] = this.#views.faults({ stream, limit: 1 })
+    const isLost = this.#lossesOf(tenant).some((loss) => loss.stream === stream)
+    return fault === undefined && !isLost ? {} : { seal: 'invalid' }
   }
 
   /** As far as the list has followed the store. */

@@ -23,13 +23,17 @@ export type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) =>
 export function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
   try {
     const header = parseJson(record.header) as Header
-    if (!isRunEventType(header.type)) return state
+    if (!isRunEventType(header.type) || !isInPlace(header, record)) return state
     const data = bodyOf(header.type, record.data)
     return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
   } catch {
     return state
   }
 }
+
+/** One that lies elsewhere than its own text says would set the row back. */
+const isInPlace = ({ stream, revision }: Header, record: ReadRecord): boolean =>
+  stream === record.stream && revision === record.revision
 
 /** The same for records that may say anything: what is not of its type is passed over. */
 export function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {

@@ -3,6 +3,7 @@ import { compareDecimalPositions } from '../decimal-position.ts'
 import type {
   EventStore,
   Position,
+  PositionRange,
   ReadAllOptions,
   ReadRecord,
   ReadStreamOptions,
@@ -39,6 +40,10 @@ export abstract class FileStore implements Reading {
 
   missingPositions(limit: number): Promise<readonly Position[]> {
     return this.reads.missingPositions(limit)
+  }
+
+  missingEnd(): Promise<PositionRange | undefined> {
+    return this.reads.missingEnd()
   }
 
   findRequest(stream: string, requestId: string): Promise<number | undefined> {

@@ -4,6 +4,7 @@
  * is written and synced inside COMMIT and nowhere else.
  */
 import { type Database, diskFault, isSqliteCode } from './open.ts'
+import { type FileEnds, fileEnds } from './schema.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { AppendGroup, GroupOutcome, Refusal } from './writer-protocol.ts'
 
@@ -31,6 +32,7 @@ export class GroupWriter {
   readonly #db: Database
   readonly #heads: StreamHeads
   readonly #statements
+  readonly #ends: () => FileEnds
   /** Where this connection's last commit ended: nobody else writes, so the file ends there or beyond. */
   #end = 0
 
@@ -38,6 +40,7 @@ export class GroupWriter {
     this.#db = db
     this.#heads = new StreamHeads(db)
     this.#statements = prepareStatements(db)
+    this.#ends = fileEnds(db)
   }
 
   write(group: AppendGroup): GroupOutcome {
@@ -67,10 +70,12 @@ export class GroupWriter {
 
   #apply(group: AppendGroup, refusals: Map<number, Refusal>): { readonly before: number; readonly end: number } {
     this.#heads.refresh()
-    const before = this.#lastPosition()
+    const { recorded = 0, last: before } = this.#ends()
     if (before < this.#end)
       throw new Error(`the file ends at position ${before} and held ${this.#end}: an older copy was put in its place`)
-    let position = before
+    // Of events that are gone from the end of the file no position is given again: the gap says that they were there.
+    const start = Math.max(before, recorded)
+    let position = start
     let first = 0
     for (let index = 0; index < group.counts.length; index += 1) {
       const slice = { index, first, end: first + (group.counts[index] ?? 0) }
@@ -79,6 +84,7 @@ export class GroupWriter {
       else refusals.set(index, refusal)
       first = slice.end
     }
+    if (position > start) this.#statements.moveHead.run(position)
     return { before, end: position }
   }
 
@@ -179,6 +185,7 @@ function prepareStatements(db: Database) {
     rollbackTo: db.prepare('ROLLBACK TO one_append'),
     lastPosition: db.prepare('SELECT ifnull(max(position), 0) FROM events').pluck(),
     findRequest: db.prepare('SELECT revision FROM events WHERE stream_id = ? AND request = ?').pluck(),
+    moveHead: db.prepare('UPDATE head SET position = ? WHERE one = 1'),
     insertStream: db.prepare('INSERT INTO streams (name) VALUES (?)'),
     insertEvent: db.prepare(
       'INSERT INTO events (position, stream_id, revision, header, salt, data, request) VALUES (?, ?, ?, ?, ?, ?, ?)',

@@ -1,8 +1,9 @@
 /** @module Bounded, synchronous reads of the store file. Every call is one statement: none leaves a transaction open behind it. */
-import { NO_STREAM, type ReadRecord } from '../event-store.ts'
+import { NO_STREAM, type PositionRange, type ReadRecord } from '../event-store.ts'
 import type { TenantStreams } from '../tenant-streams.ts'
 import { type Database, openReadOnly } from './open.ts'
 import { saltBytes, saltText } from './salt-text.ts'
+import { type FileEnds, fileEnds } from './schema.ts'
 
 const PAGE_RECORDS = 256
 /** A page ends with the record that reaches this, so that large bodies do not pile up. */
@@ -48,11 +49,15 @@ const OF_ALL = `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e
 export class RowReader implements Disposable {
   readonly #db: Database
   readonly #statements
+  readonly #ends: () => FileEnds
+  /** Up to where every position has a record, under which version of the schema. */
+  #dense: { readonly version: number; readonly last: number } | undefined
 
   /** Throws the driver's error where the file is missing or unreadable. */
   constructor(path: string) {
     this.#db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
     this.#statements = prepareStatements(this.#db)
+    this.#ends = fileEnds(this.#db)
   }
 
   get db(): Database {
@@ -68,14 +73,33 @@ export class RowReader implements Disposable {
     return Number(this.#statements.end.get())
   }
 
-  /** The first positions below the last one that have no record. */
+  /** The first positions up to where the file was last appended to that have no record. */
   missingPositions(limit: number): readonly number[] {
-    const { count, gaps } = this.#statements
-    if (Number(count.get()) === this.end()) return []
+    const { recorded = 0, last } = this.#ends()
     const found: number[] = []
-    for (const [from, to] of gaps.iterate() as Iterable<[number, number]>)
+    const take = (from: number, to: number): void => {
       for (let position = from; position < to && found.length < limit; position += 1) found.push(position)
+    }
+    if (!this.#isDenseUpTo(last))
+      for (const [from, to] of this.#statements.gaps.iterate() as Iterable<[number, number]>) take(from, to)
+    take(last + 1, recorded + 1)
     return found
+  }
+
+  /** What was counted stays there as long as the triggers do, which are part of the schema: then only what came since is counted. */
+  #isDenseUpTo(last: number): boolean {
+    const { count, schemaVersion } = this.#statements
+    const version = Number(schemaVersion.get())
+    const before = this.#dense?.version === version && this.#dense.last <= last ? this.#dense.last : 0
+    const isDense = Number(count.get(before)) === last - before
+    this.#dense = isDense ? { version, last } : undefined
+    return isDense
+  }
+
+  /** The positions behind the last record that an append had filled. */
+  missingEnd(): PositionRange | undefined {
+    const { recorded = 0, last } = this.#ends()
+    return recorded > last ? { first: String(last + 1), events: recorded - last } : undefined
   }
 
   findRequest(stream: string, requestId: string): number | undefined {
@@ -128,7 +152,8 @@ function prepareStatements(db: Database) {
     head: db
       .prepare('SELECT max(revision) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)')
       .pluck(),
-    count: db.prepare('SELECT count(*) FROM events').pluck(),
+    count: db.prepare('SELECT count(*) FROM events WHERE position > ?').pluck(),
+    schemaVersion: db.prepare('PRAGMA schema_version').pluck(),
     gaps: db
       .prepare(
         `SELECT before + 1, position FROM (SELECT position, lag(position, 1, 0) OVER (ORDER BY position) AS before FROM events)

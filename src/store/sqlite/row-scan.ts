@@ -18,6 +18,7 @@ import {
   type ScanFault,
   type ScanItem,
 } from './scanned-rows.ts'
+import { fileEnds } from './schema.ts'
 import { structureFaults } from './structure.ts'
 import { walLossAtRest } from './wal-loss.ts'
 
@@ -152,9 +153,18 @@ class Scan implements RowScan {
   }
 
   structure(thorough: boolean, found = this.tableFaults(thorough)): readonly ScanFault[] {
-    const faults = found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
+    const damaged = found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
+    const faults = [...damaged, ...this.#missingEnd()]
     const loss = walLossAtRest(this.#path)
     return loss === undefined ? faults : [faultAt('wal-damaged', loss, {}), ...faults]
+  }
+
+  /** Looked at in one moment: an owner may go on writing. */
+  #missingEnd(): readonly ScanFault[] {
+    const { recorded = 0, last } = this.#guarded(fileEnds(this.#db)) ?? { last: 0 }
+    if (recorded <= last) return []
+    const message = `events are gone from the end of the store, or the row that says where it ends: that should be position ${recorded}, and the last event is at ${last}`
+    return [faultAt('end-missing', message, {})]
   }
 
   [Symbol.dispose](): void {

@@ -18,6 +18,7 @@ export interface ScannedRecord {
 export type ScanFaultCode =
   | 'row-type'
   | 'position-order'
+  | 'end-missing'
   | 'not-utf8'
   | 'stream-row-missing'
   | 'stream-without-events'

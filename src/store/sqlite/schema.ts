@@ -7,14 +7,15 @@ import type { Database } from './open.ts'
 
 /** "CSGN": tells `file(1)` and us whose SQLite file this is. */
 const APPLICATION_ID = 0x4353474e
-const SCHEMA_VERSION = 1
+/** 1: without the table `head`. */
+const SCHEMA_VERSION = 2
 
 /**
  * Columns that repeat a header field: `streams.name`, `revision`, `request` (the header's `request.id`). A verifier compares each.
  * INSERT OR REPLACE deletes without firing delete triggers where a connection says so, hence the checks before each insert:
  * a position only grows and a revision only follows the one before it.
  */
-const STATEMENTS = [
+const EVENT_STATEMENTS = [
   `CREATE TABLE streams (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE
@@ -48,6 +49,27 @@ BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`,
 BEGIN SELECT RAISE(ABORT, 'append-only: no delete'); END`,
 ]
 
+/** Where the last append ended, written with it: events that are gone from the end of the file leave a number behind. */
+const HEAD_STATEMENTS = [
+  `CREATE TABLE head (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  position INTEGER NOT NULL
+) STRICT`,
+  `CREATE TRIGGER head_insert BEFORE INSERT ON head
+WHEN EXISTS (SELECT 1 FROM head)
+BEGIN SELECT RAISE(ABORT, 'append-only: the head exists'); END`,
+  `CREATE TRIGGER head_update BEFORE UPDATE ON head
+WHEN NEW.position <= OLD.position
+BEGIN SELECT RAISE(ABORT, 'append-only: the head only grows'); END`,
+  `CREATE TRIGGER head_delete BEFORE DELETE ON head
+BEGIN SELECT RAISE(ABORT, 'append-only: no delete'); END`,
+]
+
+const STATEMENTS: Readonly<Record<number, readonly string[]>> = {
+  1: EVENT_STATEMENTS,
+  [SCHEMA_VERSION]: [...EVENT_STATEMENTS, ...HEAD_STATEMENTS],
+}
+
 /** True for a file that holds nothing yet. Throws `StoreOpenError` for a file that is another program's, newer, or altered. */
 export function checkSchema(db: Database, path: string): boolean {
   const applicationId = db.pragma('application_id', { simple: true })
@@ -67,19 +89,40 @@ export function checkSchema(db: Database, path: string): boolean {
       `${path} has schema version ${version}, this build reads up to ${SCHEMA_VERSION}: update it`,
     )
   }
-  if (texts.size !== STATEMENTS.length || !STATEMENTS.every((statement) => texts.has(statement))) {
+  const statements = STATEMENTS[version] ?? []
+  if (texts.size !== statements.length || !statements.every((statement) => texts.has(statement))) {
     throw new StoreOpenError('store-corrupt', `the tables or triggers of ${path} were altered: restore a copy`)
   }
   return false
 }
 
-/** Makes the schema in an empty file, in one transaction; checks it in any other. */
+/** Makes the schema in an empty file, or brings that of an earlier version to this one, in one transaction; checks it in any other. */
 export function prepareSchema(db: Database, path: string): void {
   const prepare = db.transaction(() => {
-    if (!checkSchema(db, path)) return
-    for (const statement of STATEMENTS) db.exec(statement)
+    const isEmpty = checkSchema(db, path)
+    if (!isEmpty && db.pragma('user_version', { simple: true }) === SCHEMA_VERSION) return
+    for (const statement of isEmpty ? [...EVENT_STATEMENTS, ...HEAD_STATEMENTS] : HEAD_STATEMENTS) db.exec(statement)
+    db.exec('INSERT INTO head (one, position) SELECT 1, ifnull(max(position), 0) FROM events')
     db.pragma(`application_id = ${APPLICATION_ID}`)
     db.pragma(`user_version = ${SCHEMA_VERSION}`)
   })
   prepare.immediate()
+}
+
+/** Where the file says that it ends, and where it ends. `recorded` is undefined in a store of an earlier version. */
+export interface FileEnds {
+  readonly recorded: number | undefined
+  readonly last: number
+}
+
+/** Returns a statement that reads both at one moment. A head whose row is gone is read as one that no event reaches. */
+export function fileEnds(db: Database): () => FileEnds {
+  const last = '(SELECT ifnull(max(position), 0) FROM events)'
+  const isThere = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'head'`).get() !== undefined
+  const ends = isThere ? `(SELECT position FROM head), ${last}` : `NULL, ${last}`
+  const statement = db.prepare<[], [number | null, number]>(`SELECT ${ends}`).raw()
+  return () => {
+    const [position = null, end = 0] = statement.get() ?? []
+    return { recorded: isThere ? (position ?? end + 1) : undefined, last: end }
+  }
 }

@@ -32,6 +32,7 @@ export function openSqliteReader({ path }: { readonly path: string }): StoreRead
     recordAt: (position) => reads.recordAt(position),
     end: () => reads.end(),
     missingPositions: (limit) => reads.missingPositions(limit),
+    missingEnd: () => reads.missingEnd(),
     findRequest: (stream, requestId) => reads.findRequest(stream, requestId),
     readStream: (stream, options) => reads.readStream(stream, options),
     readAll: (options) => reads.readAll(options),

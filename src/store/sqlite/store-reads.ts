@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parsePosition } from '../decimal-position.ts'
 import {
   type Position,
+  type PositionRange,
   type ReadAllOptions,
   type ReadRecord,
   type ReadStreamOptions,
@@ -58,6 +59,10 @@ export class StoreReads implements Disposable {
 
   async missingPositions(limit: number): Promise<readonly Position[]> {
     return this.#read(await this.#connected(), (reader) => reader.missingPositions(limit)).map(String)
+  }
+
+  async missingEnd(): Promise<PositionRange | undefined> {
+    return this.#read(await this.#connected(), (reader) => reader.missingEnd())
   }
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {

@@ -1,0 +1,108 @@
+/** @module What the ledger's own file of the logs knows of a store, for a process that only reads: which events were there. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Loss } from '../../schemas/loss.ts'
+import { logFileGuard } from '../ledger/identity/file-guard.ts'
+import { gapLoss, headKnownBy, stopLoss } from '../ledger/log/log-losses.ts'
+import { isStoredLeaf } from '../ledger/log/log-stops.ts'
+import type { KnownHead, LogKnowledge } from '../ledger/log/tenant-logs.ts'
+import { fixedKeys } from '../settings/key-source.ts'
+import { LOG_FILE } from '../settings/places.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import { streamTenant } from '../signing/stream-tenant.ts'
+import { type ReadRecord, readOne, type StoreReader } from '../store/event-store.ts'
+import type { LeafPlace, LogRow, LogStore } from '../store/log-store.ts'
+import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+
+/** One snapshot of the file, which its owner may go on writing. */
+export interface LogAtRest extends Disposable {
+  /** Where a log stopped, or positions of the store have no record. */
+  losses(tenant: string): readonly Loss[]
+  /** Of a stream; undefined where the file knows no event of it. */
+  knownHead(stream: string): KnownHead | undefined
+  /** Where the events of the leaves are, of every tenant. */
+  places(): Generator<LeafPlace>
+  /** The first event at the end of each log that the store does not hold any more; `store` was opened after this. */
+  lostEnds(store: Pick<StoreReader, 'readStream'>): Promise<readonly Loss[]>
+}
+
+const PLACES_AT_ONCE = 4_096
+/** Of a log, leaves at its end that are looked for. */
+const LOST_MAX = 10_000
+
+/** Why the file says nothing. */
+export type LogUnread = 'absent' | 'unreadable' | 'not-authentic'
+
+/** Opened before the store is read: what the file knows is then in the store, or lost. Never throws. */
+export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<LogAtRest | LogUnread> {
+  const path = join(folder, LOG_FILE)
+  if (!existsSync(path)) return 'absent'
+  const file = readSqliteLogs({ path, guard: logFileGuard(fixedKeys(keys)) })
+  if (file === undefined) return 'unreadable'
+  try {
+    if (await file.over.isAuthentic()) return atRest(file.over, () => file[Symbol.dispose]())
+    file[Symbol.dispose]()
+    return 'not-authentic'
+  } catch {
+    file[Symbol.dispose]()
+    return 'unreadable'
+  }
+}
+
+type Logs = Pick<LogStore, 'log' | 'logs' | 'leaf' | 'leafPlaces' | 'stream' | 'progress' | 'tile'>
+
+function atRest(logs: Logs, close: () => void): LogAtRest {
+  return {
+    losses: (tenant) => {
+      const stopped = logs.log(tenant)?.stopped
+      const isGap = logs.progress()?.gap !== undefined
+      return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...(isGap ? [gapLoss] : [])]
+    },
+    knownHead: (stream) => headKnownBy(logs.stream(stream)),
+    places: function* () {
+      for (const { tenant, size } of logs.logs())
+        for (let from = 0; from < size; from += PLACES_AT_ONCE)
+          yield* logs.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE))
+    },
+    lostEnds: async (store) => {
+      const losses: Loss[] = []
+      for (const row of logs.logs()) losses.push(...(await lostEnd(logs, row, store)))
+      return losses
+    },
+    [Symbol.dispose]: close,
+  }
+}
+
+/**
+ * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
+ * head is among it: the store may be read up to an earlier place than the file has seen.
+ */
+export async function knownAtRest(store: StoreReader, log: LogAtRest | undefined): Promise<LogKnowledge> {
+  const hasGap = ((await store.missingPositions?.(1)) ?? []).length > 0
+  const lost = (await log?.lostEnds(store)) ?? []
+  return {
+    losses: (tenant) => [
+      ...(hasGap ? [gapLoss] : []),
+      ...(log?.losses(tenant) ?? []),
+      ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
+    ],
+    knownHead: () => undefined,
+  }
+}
+
+async function lostEnd(
+  logs: Logs,
+  { tenant, size }: LogRow,
+  store: Pick<StoreReader, 'readStream'>,
+): Promise<readonly Loss[]> {
+  let first: Loss | undefined
+  for (let index = size - 1; index >= Math.max(0, size - LOST_MAX); index -= 1) {
+    const leaf = logs.leaf(tenant, index)
+    if (leaf === undefined) break
+    const record: ReadRecord | undefined = await readOne(store, leaf)
+    if (record !== undefined && isStoredLeaf(logs, leaf, record)) break
+    const { stream, revision } = leaf
+    first = { scope: 'run', code: record === undefined ? 'missing' : 'leaf', stream, revision }
+  }
+  return first === undefined ? [] : [first]
+}
