@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { Log } from '../ledger/ports.ts'
-import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, LOSS_SUFFIX, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
@@ -17,6 +16,7 @@ import type { ViewStore } from '../store/view-store.ts'
 import { HandedOver } from '../upkeep/handed-over.ts'
 import type { FileName } from '../upkeep/protocol.ts'
 import { UpkeepThread } from '../upkeep/upkeep-thread.ts'
+import { workerProgram } from '../workers/worker-program.ts'
 import type { UpkeepPlaces } from './upkeep-worker.ts'
 
 type DerivedOptions = Omit<DerivedFileOptions, 'path'>

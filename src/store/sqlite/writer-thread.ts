@@ -1,7 +1,7 @@
 /** @module Starts the writer's thread: from its own file, or in a bundled program, where there is none, from its text. */
 import { join } from 'node:path'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
-import { workerProgram } from '../../resources/worker-program.ts'
+import { workerProgram } from '../../workers/worker-program.ts'
 import type { WriterSettings } from './writer-protocol.ts'
 
 export async function startThread(settings: WriterSettings): Promise<Worker> {
