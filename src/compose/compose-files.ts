@@ -125,7 +125,7 @@ function inThread(
     audit: derivedPath(settings, AUDIT_FILE),
     logs: derivedPath(settings, LOG_FILE),
   }
-  const renew = (file: FileName) => (reason: string) => thread.say({ kind: 'renew', file, reason })
+  const renew = (file: FileName) => (reason: string) => thread.tell('renew', [file, reason])
   const beside = {
     views: viewsBesideOwner({ path: paths.views, renew: renew('views') }),
     audit: auditBesideOwner({ path: paths.audit, renew: renew('audit') }),
@@ -136,8 +136,8 @@ function inThread(
   const handOver = (): void => {
     for (const { open } of Object.values(beside)) open()
     views.handOver(beside.views.file, {
-      saveFold: (row) => thread.say({ kind: 'save-fold', row }),
-      saveNote: (name, text) => thread.say({ kind: 'save-note', name, text }),
+      saveFold: (row) => thread.tell('saveFold', [row]),
+      saveNote: (name, text) => thread.tell('saveNote', [name, text]),
     })
     logs.handOver(beside.logs.file, {})
     audit.handOver(beside.audit.file, {})

@@ -56,7 +56,9 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
   readonly #errors: readonly ErrorKind[]
   readonly #waiting = new Map<number, Waiting>()
   readonly #running = new Map<number, Running>()
-  #handlers: ReadonlyMap<string, Handler> = new Map()
+  #handlers: ReadonlyMap<string, Handler> | undefined
+  /** What arrived before this side could be asked. */
+  #early: Message[] = []
   #lost: Error | undefined
   #lastId = 0
 
@@ -65,9 +67,10 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
     this.#errors = errors
   }
 
-  /** Before anything is received. */
+  /** What was asked before waits until then. */
   serve(handlers: Handlers<Answered>): void {
     this.#handlers = new Map(Object.entries(handlers) as [string, Handler][])
+    for (const message of this.#early.splice(0)) this.receive(message)
   }
 
   /** Calls whose answers are waited for. */
@@ -105,13 +108,16 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
   }
 
   receive(message: Message): void {
-    if (message.kind === 'call') this.#called(message)
+    if (this.#lost !== undefined) return
+    const isCall = message.kind === 'call' || message.kind === 'abort'
+    if (this.#handlers === undefined && isCall) this.#early.push(message)
+    else if (message.kind === 'call') this.#called(message)
     else if (message.kind === 'abort') this.#running.get(message.id)?.stop.abort()
     else if (message.kind === 'done') this.#taken(message.id)?.resolve(message.value)
     else this.#taken(message.id)?.reject(errorOf(message.failure, this.#errors))
   }
 
-  /** The other side is gone: whoever waits for it is refused. */
+  /** The other side is gone: whoever waits for it is refused, and what it still says is not heard. */
   lose(error: Error): void {
     this.#lost ??= error
     for (const { reject } of this.#waiting.values()) reject(error)
@@ -132,7 +138,7 @@ export class Peer<Asked extends Calls<Asked>, Answered extends Calls<Answered>> 
   }
 
   #called({ id, name, args }: Extract<Message, { readonly kind: 'call' }>): void {
-    const handler = this.#handlers.get(name)
+    const handler = this.#handlers?.get(name)
     if (handler === undefined) throw new TypeError(`a thread was asked for "${name}", which it does not know`)
     const running: Running = { stop: new AbortController() }
     const { signal } = running.stop

@@ -32,16 +32,17 @@ export async function serveThread<Data, Asked extends Calls<Asked>, Answered ext
     stop: () => peer.stop(),
     leave,
   }
+  const ended = new Promise<void>((resolve) => {
+    port.on('message', (message: ToThread) => (message.kind === 'end' ? resolve() : peer.receive(message)))
+  })
   try {
     const { handlers, close } = await begin(workerData as Data, owner)
     peer.serve(handlers)
-    port.on('message', (message: ToThread) => {
-      if (message.kind === 'end') void Promise.resolve(close()).then(leave)
-      else peer.receive(message)
-    })
     say({ kind: 'ready' })
+    await ended
+    await close()
   } catch (error) {
     say({ kind: 'open-failed', failure: failureOf(error, errors) })
-    leave()
   }
+  leave()
 }

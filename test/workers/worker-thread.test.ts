@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { errorKind } from '../../src/workers/failure.ts'
 import type { NoCalls } from '../../src/workers/peer.ts'
-import { type WorkerOptions, WorkerThread } from '../../src/workers/worker-thread.ts'
+import { WorkerThread } from '../../src/workers/worker-thread.ts'
 import { runCommand } from '../support/command-line.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const MIB = 1024 * 1024
 /** Of its heap, and what V8 keeps besides. */
@@ -70,10 +72,12 @@ interface Host {
 const PROGRAM = moduleOf(`
   import { serveThread } from ${built('workers/serve-thread')}
   import { errorKind } from ${built('workers/failure')}
+  import { writeFileSync } from 'node:fs'
   class Faulty extends Error { place = 7 }
   const kinds = [errorKind('faulty', Faulty, { data: ({ place }) => place, make: () => new Faulty() })]
-  await serveThread((data, owner) => {
+  await serveThread(async (data, owner) => {
     if (data.fails) throw new Faulty('never begun')
+    if (data.asksFirst) await owner.ask('half', [0])
     return {
       handlers: {
         double: (n) => 2 * n,
@@ -90,26 +94,27 @@ const PROGRAM = moduleOf(`
         die: (how) => { if (how === 'exit') process.exit(3); throw new Error(how) },
         hang: () => { for (;;); },
       },
-      close: async () => { await owner.stop(); owner.tell('note', ['closed']) },
+      close: async () => { await owner.stop(); writeFileSync(data.closed, 'in order') },
     }
   }, kinds)`)
 
-function started(more: Partial<WorkerOptions<Host>> = {}) {
+async function halved(n: number): Promise<number> {
+  if (n < 0) throw new FaultyError(n)
+  return n / 2
+}
+
+function started(workerData: object = {}, half: (n: number) => Promise<number> = halved) {
   const notes: string[] = []
   const deaths: string[] = []
   const worker = new WorkerThread<Told, Host>({
-    ...{ program: PROGRAM, workerData: {}, name: 'w', errors: [FAULTY] },
+    ...{ program: PROGRAM, workerData, name: 'w', errors: [FAULTY] },
     heap: { bytes: 64 * MIB, youngBytes: 16 * MIB },
     handlers: {
-      half: async (n) => {
-        if (n < 0) throw new FaultyError(n)
-        return n / 2
-      },
+      half: async (n) => await half(n),
       note: (text) => void notes.push(text),
     },
     lost: ({ message }) => new Error(`gone: ${message}`),
     onDeath: ({ message }) => void deaths.push(message),
-    ...more,
   })
   return { worker, notes, deaths }
 }
@@ -165,7 +170,7 @@ for (const how of ['exit', 'a throw'] as const)
   })
 
 test('a thread that cannot begin says why, and is never ready', async () => {
-  const { worker, deaths } = started({ workerData: { fails: true } })
+  const { worker, deaths } = started({ fails: true })
   const asked = messageOf(worker.ask('double', [1]))
   assert.is(await messageOf(worker.ready), 'gone: faulty at 7')
   assert.is(await asked, 'gone: faulty at 7')
@@ -173,13 +178,29 @@ test('a thread that cannot begin says why, and is never ready', async () => {
 })
 
 test('a thread that is ended puts things in order first, refuses who still waits, and dies of nothing', async () => {
-  const { worker, notes, deaths } = started()
-  await worker.ready
+  using folder = tempFolder()
+  const closed = folder.file('closed')
+  const { worker, notes, deaths } = started({ closed })
   const waiting = messageOf(worker.ask('wait', []))
+  assert.is(await worker.ask('double', [1]), 2)
   await worker.end('the server is closing')
   await worker.end('again', 0)
   assert.is(await waiting, 'gone: the server is closing')
-  assert.equal([notes.at(-1), deaths], ['closed', []])
+  assert.equal([existsSync(closed), notes, deaths], [true, [], []])
+})
+
+test('what is asked before a thread has begun waits for it, and what is aborted meanwhile is told so', async () => {
+  let release = (): void => undefined
+  const gate = new Promise<number>((resolve) => {
+    release = () => resolve(0)
+  })
+  const { worker } = started({ asksFirst: true }, () => gate)
+  const stopping = new AbortController()
+  const [doubled, waiting] = [worker.ask('double', [2]), messageOf(worker.ask('wait', [], stopping.signal))]
+  stopping.abort(new Error('no more'))
+  release()
+  assert.equal([await doubled, await waiting], [4, 'no more'])
+  await worker.end('enough')
 })
 
 test('a thread that does not end by itself is terminated when its time is over', async () => {
