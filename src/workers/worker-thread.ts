@@ -45,8 +45,7 @@ export interface WorkerOptions<Answered extends Calls<Answered>> extends StartOp
 
 /** It is started at once, and once. While nobody waits for it, it keeps no process alive. */
 export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Answered>> {
-  /** Resolves when its program has begun. Rejects where it ends before. */
-  readonly ready: Promise<void>
+  readonly #ready: Promise<void>
   readonly #worker: Worker
   readonly #peer: Peer<Asked, Answered>
   readonly #options: WorkerOptions<Answered>
@@ -62,29 +61,29 @@ export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Ans
     this.#peer = new Peer(post, options.errors)
     this.#peer.serve(options.handlers)
     this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()))
-    this.ready = new Promise((resolve, reject) => {
+    this.#ready = new Promise((resolve, reject) => {
       worker.on('message', (message: FromThread) => this.#receive(message, resolve))
       worker.once('exit', () => reject(this.#lose()))
     })
     // Nobody may wait for it.
-    this.ready.catch(() => undefined)
+    this.#ready.catch(() => undefined)
     worker.on('error', (error) => {
       this.#why = error
     })
   }
 
+  /** Resolves when its program has begun. Rejects where it ends before. */
+  ready(): Promise<void> {
+    return this.#heldWhile(this.#ready)
+  }
+
   /** See `Peer`. */
-  async ask<K extends keyof Asked & string>(
+  ask<K extends keyof Asked & string>(
     name: K,
     args: Parameters<Asked[K]>,
     signal?: AbortSignal,
   ): Promise<Awaited<ReturnType<Asked[K]>>> {
-    this.#worker.ref()
-    try {
-      return await this.#peer.ask(name, args, signal)
-    } finally {
-      if (this.#peer.pending === 0) this.#worker.unref()
-    }
+    return this.#heldWhile(this.#peer.ask(name, args, signal))
   }
 
   /** See `Peer`. */
@@ -112,6 +111,15 @@ export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Ans
     const late = maxMs === undefined ? undefined : setTimeout(() => void this.#worker.terminate(), maxMs)
     await this.#ended
     clearTimeout(late)
+  }
+
+  async #heldWhile<T>(work: Promise<T>): Promise<T> {
+    this.#worker.ref()
+    try {
+      return await work
+    } finally {
+      if (this.#peer.pending === 0) this.#worker.unref()
+    }
   }
 
   #receive(message: FromThread, ready: () => void): void {

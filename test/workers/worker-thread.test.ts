@@ -172,7 +172,7 @@ for (const how of ['exit', 'a throw'] as const)
 test('a thread that cannot begin says why, and is never ready', async () => {
   const { worker, deaths } = started({ fails: true })
   const asked = messageOf(worker.ask('double', [1]))
-  assert.is(await messageOf(worker.ready), 'gone: faulty at 7')
+  assert.is(await messageOf(worker.ready()), 'gone: faulty at 7')
   assert.is(await asked, 'gone: faulty at 7')
   assert.equal(deaths, ['faulty at 7'])
 })
