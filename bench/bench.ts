@@ -16,6 +16,13 @@ export interface BenchGroup {
   readonly open: (options: BenchOptions) => Promise<Bench | { readonly skipped: string }>
 }
 
+const QUICK_SHARE = 100
+
+/** So many of what is measured, or so many milliseconds; with `--quick` a hundredth: enough to see that it runs. */
+export function scaled({ quick }: Pick<BenchOptions, 'quick'>, count: number): number {
+  return quick ? Math.ceil(count / QUICK_SHARE) : count
+}
+
 /** The part of a second that a measurement without a client takes. */
 const DIRECT_SHARE = 3
 

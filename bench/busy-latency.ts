@@ -17,7 +17,7 @@ const SCOPES = 'runs:write audit:read audit:export'
 /** So that several fall into a round. */
 const CHECKPOINTS = ['--checkpoint-seconds', '1']
 
-export const busyLatency: BenchGroup = { name: 'appends beside other work', ids: ['P9', 'P9 idle', 'P9 alone'], open }
+export const busyLatency: BenchGroup = { name: 'appends beside other work', ids: ['P9', 'P9 alone'], open }
 
 interface Place {
   readonly folder: TempFolder
@@ -35,7 +35,6 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
   return {
     round: async () => {
       add(samples, 'alone', await load(alone, options.seconds))
-      add(samples, 'idle', await load(place, options.seconds))
       add(samples, 'busy', await besides(place, () => load(place, options.seconds)))
     },
     rows: () => ROWS.map((row) => ratioRow(samples, { ...row, unit: 'us', bound: 'at-most' })),
@@ -55,7 +54,6 @@ const ROWS = [
     floor: 5,
     target: 3,
   },
-  { id: 'P9 idle', what: 'the same with checkpoints alone', over: ['idle p99', 'idle p50'] },
   {
     id: 'P9 alone',
     what: 'p99 beside endless exports, verifies and a checkpoint each second ÷ p99 on a server with none of them',
@@ -69,7 +67,7 @@ async function openPlace(folder: TempFolder, name: string, settings: readonly st
   const data = folder.at(name)
   const server = await serveLedger(data, START_FLAGS, settings)
   const place: Place = { folder, data, server, token: makeToken(data, SCOPES) }
-  for (let run = 0; run < RUNS; run += 1) await post(place, '/v1/runs', startRun('s', run))
+  for (let run = 0; run < RUNS; run += 1) await post(place, '/v1/runs', startRun(run))
   await load(place, WARM_UP_SECONDS)
   return place
 }
@@ -80,7 +78,7 @@ function add(samples: Samples, state: string, { p50Us, p99Us }: LoadResult): voi
 }
 
 function load({ folder, server, token }: Place, seconds: number): Promise<LoadResult> {
-  const requests = singleRequests('s', RUNS)
+  const requests = singleRequests(RUNS)
   return runWrk({ url: server.url, token, requests, connections: CONNECTIONS, seconds, script: folder.at('load.lua') })
 }
 

@@ -27,6 +27,7 @@ const CHILD = fileURLToPath(new URL('./durable-steps-child.js', import.meta.url)
 export const durableSteps: BenchGroup = { name: 'steps of DBOS', ids: ['dbos', 'dbos append'], open }
 
 async function open(options: BenchOptions): Promise<Bench | { readonly skipped: string }> {
+  if (options.quick) return { skipped: 'it installs a package' }
   const folder = makeTempFolder(options.folder)
   const why = await install(folder)
   if (why !== undefined) {

@@ -26,6 +26,3 @@ function payloadOf(n: number): JsonObject {
 export function envelopeOf(n: number): { readonly agent: string; readonly payload: JsonObject } {
   return { agent: 'researcher', payload: payloadOf(n) }
 }
-
-/** Policy that takes a snapshot so rarely that an envelope is one sealed event. */
-export const RARE_SNAPSHOTS = { snapshotEvery: 1000 } as const

@@ -21,7 +21,7 @@ import { hasWrk, runWrk } from './wrk.ts'
 
 const CONNECTIONS = [1, 16, 64] as const
 const WARM_UP_SECONDS = 1
-const REQUESTS = singleRequests('s', RUNS)
+const REQUESTS = singleRequests(RUNS)
 
 const idOf = (connections: number): string => `esdb http ${connections}`
 
@@ -38,7 +38,7 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
   const node = await startChild('./eventstoredb-node-child.js', [])
   const server = await serve(folder.at('data'), node)
   const target = { url: server.url, token: makeToken(folder.at('data'), 'runs:write runs:read') }
-  await startRuns(target, ['s'])
+  await startRuns(target)
   const client = EventStoreDBClient.connectionString(node.url)
   const append = byClient(client, templates)
   const posted = async (connections: number, seconds: number): Promise<number> => {

@@ -10,7 +10,6 @@ import { canonicalJson } from '../src/signing/canonical-json.ts'
 import { type EventStore, NO_STREAM } from '../src/store/event-store.ts'
 import { openEventStoreDbStore } from '../src/store/eventstoredb/eventstoredb-store.ts'
 import { type Bench, type BenchGroup, directMs } from './bench.ts'
-import { RARE_SNAPSHOTS } from './envelopes.ts'
 import { openLocalLedger, postEnvelopes, startRun } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
 import { ratioRow } from './report.ts'
@@ -64,11 +63,14 @@ async function close(store: EventStore, client: EventStoreDBClient, node: Server
 export async function sealedRecords(options: BenchOptions): Promise<readonly AppendRecord[]> {
   using folder = makeTempFolder(options.folder)
   await using local = await openLocalLedger(folder.at('data'))
-  await startRun(local.ledger, 'template', RARE_SNAPSHOTS)
+  await startRun(local.ledger, 'template')
   await postEnvelopes(local.ledger, 'template', STREAMS)
   const records: AppendRecord[] = []
   for await (const page of local.store.readStream('run-default.template', { from: 1 })) {
-    for (const { header, salt, data } of page) records.push({ id: '', type: 'EnvelopeAccepted', header, salt, data })
+    for (const { header, salt, data } of page) {
+      const { id } = JSON.parse(header) as { id: string }
+      records.push({ id, type: 'EnvelopeAccepted', header, salt, data })
+    }
   }
   return records
 }
@@ -80,7 +82,9 @@ export function throughAdapter(store: EventStore, templates: readonly AppendReco
   const run = uuidV7()
   return async (stream, revision) => {
     const template = templateOf(templates, revision)
-    const records = [{ ...template, id: uuidV7() }]
+    const id = uuidV7()
+    // A store finds an event again by the id in its header.
+    const records = [{ ...template, id, header: template.header.replace(template.id, id) }]
     const expectedRevision = revision === 0 ? NO_STREAM : revision - 1
     const result = await store.append({ stream: `run-default.${run}.${stream}`, expectedRevision, records })
     if (result.kind !== 'appended') throw new Error(`not appended: ${JSON.stringify(result)}`)

@@ -5,7 +5,7 @@ import { runStream } from '../schemas/names.ts'
 import { realEffects } from '../src/ledger/effects.ts'
 import { createRunKeys, currentKey } from '../src/signing/key-ring.ts'
 import { type SealContext, sealEvents } from '../src/signing/seal.ts'
-import type { Bench, BenchGroup } from './bench.ts'
+import { type Bench, type BenchGroup, scaled } from './bench.ts'
 import { CALLER, type LocalLedger, openLocalLedger, startRun } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
 import type { Row } from './report.ts'
@@ -27,12 +27,13 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
     return { skipped: 'the system does not say how much memory a process has' }
   const folder = makeTempFolder(options.folder)
   const data = folder.at('data')
-  await fill(data)
+  const least = scaled(options, EVENTS)
+  await fill(data, { least, appends: scaled(options, APPENDS_A_RUN) })
   let measured: Exported | undefined
   return {
     // Once: growth shows on the first large export of a process, and a million events take their time.
     round: async () => {
-      measured ??= await measure(data)
+      measured ??= await measure(data, least)
     },
     rows: () => (measured === undefined ? [] : [rowOf(measured)]),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
@@ -52,14 +53,14 @@ function rowOf({ growth, eventsPerSecond, restBytes }: Exported): Row {
   }
 }
 
-async function fill(data: string): Promise<void> {
+async function fill(data: string, { least, appends }: { least: number; appends: number }): Promise<void> {
   await using local = await openLocalLedger(data)
   await startRun(local.ledger, 'warm')
-  for (let run = 0; run * APPENDS_A_RUN * APPEND_EVENTS < EVENTS; run += 1) await fillRun(local, `r${run}`)
+  for (let run = 0; run * appends * APPEND_EVENTS < least; run += 1) await fillRun(local, `r${run}`, appends)
 }
 
 /** Sealed as the ledger seals them, appended as fast as the store takes them. */
-async function fillRun({ store, keys }: LocalLedger, runId: string): Promise<void> {
+async function fillRun({ store, keys }: LocalLedger, runId: string, appends: number): Promise<void> {
   const { newId, newSalt } = realEffects()
   const { kid } = currentKey(keys.ring)
   const stream = runStream(CALLER.tenant, runId)
@@ -68,7 +69,7 @@ async function fillRun({ store, keys }: LocalLedger, runId: string): Promise<voi
   const place = { stream, tenant: CALLER.tenant, actor: CALLER.actor, kid, key, newId, newSalt }
   const waiting: Promise<unknown>[] = []
   let prev: string | undefined
-  for (let append = 0; append < APPENDS_A_RUN; append += 1) {
+  for (let append = 0; append < appends; append += 1) {
     const revision = append * APPEND_EVENTS
     const context: SealContext = { ...place, revision, prev, clock: new Date().toISOString() }
     const events = sealEvents(Array.from({ length: APPEND_EVENTS }, draft), context)
@@ -96,7 +97,7 @@ interface Exported {
   readonly eventsPerSecond: number
 }
 
-async function measure(data: string): Promise<Exported> {
+async function measure(data: string, least: number): Promise<Exported> {
   await using server = await serveLedger(data)
   const token = makeToken(data, 'audit:export')
   // A first, small export: what is loaded and compiled once is not growth.
@@ -105,7 +106,7 @@ async function measure(data: string): Promise<Exported> {
   const startedMs = performance.now()
   const { peakBytes, events } = await exported(server, token, '/v1/export')
   const seconds = (performance.now() - startedMs) / 1000
-  if (events < EVENTS) throw new Error(`the export holds ${events} events of ${EVENTS}`)
+  if (events < least) throw new Error(`the export holds ${events} events of ${least}`)
   return { growth: peakBytes - restBytes, restBytes, eventsPerSecond: events / seconds }
 }
 

@@ -3,16 +3,13 @@ import { type Bench, type BenchGroup, directMs } from './bench.ts'
 import { syncDisk } from './disk-sync.ts'
 import { BATCH, batchRequests, singleRequests } from './http-requests.ts'
 import { httpRows } from './http-rows.ts'
-import { RUNS, type RunKind, type Stage, setStage, type Target } from './http-stage.ts'
+import { RUNS, type Stage, setStage, type Target } from './http-stage.ts'
 import { type BenchOptions, isWanted } from './options.ts'
-import { type RawRow, writeRaw } from './raw-sqlite.ts'
+import { writeRaw } from './raw-sqlite.ts'
 import { percentile, Samples } from './statistics.ts'
 import { hasWrk, type LoadRequest, type LoadResult, runWrk } from './wrk.ts'
 
-const IDS = [
-  ...['P1', 'P2', 'P2 no snapshots', 'P3', 'P3 no snapshots', 'P4 p50', 'P4 p99'],
-  ...['P4 p50 no snapshots', 'P4 p99 no snapshots', 'P5', 'memory'],
-]
+const IDS = ['P1', 'P2', 'P3', 'P4 p50', 'P4 p99', 'P5']
 const MANY = 64
 /** Clients that post batches. */
 const FEW = 8
@@ -34,8 +31,6 @@ async function open(options: BenchOptions): Promise<Bench | { readonly skipped: 
   return {
     round: async () => {
       for (const { run } of steps) await run({ stage, samples, options })
-      samples.add('resident', stage.residentMiB())
-      samples.add('resident at rest', stage.residentMiBAtRest)
     },
     rows: () => httpRows(samples).filter(({ id }) => isWanted(options, [id])),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
@@ -54,36 +49,28 @@ interface Step {
   readonly run: (place: Place) => Promise<void>
 }
 
-const single = { s: singleRequests('s', RUNS), n: singleRequests('n', RUNS) }
+const single = singleRequests(RUNS)
 const batches = batchRequests(RUNS)
 
 /** In this order: what is compared stands close together. */
 const STEPS: readonly Step[] = [
   { ids: ['P1'], run: batchLoad },
-  { ids: ['P1'], run: (place) => rawRate(place, { name: 'raw batch', kind: 's', unitsPerTransaction: BATCH }) },
-  { ids: ['P2', 'P3', 'P5'], run: (place) => singleLoad(place, 'single', 's') },
+  { ids: ['P1'], run: (place) => rawRate(place, 'raw batch', BATCH) },
+  { ids: ['P2', 'P3', 'P5'], run: singleLoad },
   { ids: ['P5'], run: openLoad },
-  { ids: ['P3', 'P3 no snapshots'], run: echoLoad },
-  { ids: ['P2', 'P4 p50'], run: (place) => rawRate(place, { name: 'raw one', kind: 's', unitsPerTransaction: 1 }) },
-  { ids: ['P4 p50', 'P4 p99'], run: (place) => oneClient(place, 'one', 's') },
-  { ids: ['P4 p99'], run: (place) => diskSync(place, 'sync', 's') },
-  { ids: ['P2 no snapshots', 'P3 no snapshots'], run: (place) => singleLoad(place, 'single bare', 'n') },
-  {
-    ids: ['P2 no snapshots', 'P4 p50 no snapshots'],
-    run: (place) => rawRate(place, { name: 'raw one bare', kind: 'n', unitsPerTransaction: 1 }),
-  },
-  { ids: ['P4 p50 no snapshots', 'P4 p99 no snapshots'], run: (place) => oneClient(place, 'one bare', 'n') },
-  { ids: ['P4 p99 no snapshots'], run: (place) => diskSync(place, 'sync bare', 'n') },
+  { ids: ['P3'], run: echoLoad },
+  { ids: ['P2', 'P4 p50'], run: (place) => rawRate(place, 'raw one', 1) },
+  { ids: ['P4 p50', 'P4 p99'], run: oneClient },
+  { ids: ['P4 p99'], run: diskSync },
 ]
 
 async function warmUp(stage: Stage): Promise<void> {
   const load = (target: Target, requests: readonly LoadRequest[], connections: number) =>
     loadOf(stage, { target, requests, connections, seconds: WARM_UP_SECONDS })
-  await load(stage.ledger, single.s, MANY)
-  await load(stage.ledger, single.n, MANY)
+  await load(stage.ledger, single, MANY)
   await load(stage.ledger, batches, FEW)
-  await load(stage.open, single.s, MANY)
-  await load(stage.echo, single.s, MANY)
+  await load(stage.open, single, MANY)
+  await load(stage.echo, single, MANY)
 }
 
 interface Ask {
@@ -116,51 +103,40 @@ async function batchLoad({ stage, samples, options }: Place): Promise<void> {
   samples.add('batch', (requests * BATCH) / seconds)
 }
 
-async function singleLoad({ stage, samples, options }: Place, name: string, kind: RunKind): Promise<void> {
-  const ask = { target: stage.ledger, requests: single[kind], connections: MANY, seconds: options.seconds }
+async function singleLoad({ stage, samples, options }: Place): Promise<void> {
+  const ask = { target: stage.ledger, requests: single, connections: MANY, seconds: options.seconds }
   const { requests, seconds } = await countedLoad(stage, ask, 1)
-  samples.add(name, requests / seconds)
+  samples.add('single', requests / seconds)
 }
 
 async function openLoad({ stage, samples, options }: Place): Promise<void> {
-  const ask = { target: stage.open, requests: single.s, connections: MANY, seconds: options.seconds }
-  const { requests, seconds } = await countedLoad(stage, ask, 2)
+  const ask = { target: stage.open, requests: single, connections: MANY, seconds: options.seconds }
+  const { requests, seconds } = await countedLoad(stage, ask, 1)
   samples.add('open', requests / seconds)
 }
 
 async function echoLoad({ stage, samples, options }: Place): Promise<void> {
-  const ask = { target: stage.echo, requests: single.s, connections: MANY, seconds: options.seconds }
+  const ask = { target: stage.echo, requests: single, connections: MANY, seconds: options.seconds }
   const { requests, seconds } = await loadOf(stage, ask)
   samples.add('echo', requests / seconds)
 }
 
-async function oneClient({ stage, samples, options }: Place, name: string, kind: RunKind): Promise<void> {
-  const ask = { target: stage.ledger, requests: single[kind], connections: 1, seconds: options.seconds }
-  const { p50Us, p99Us } = await countedLoad(stage, ask, kind === 's' ? 2 : 1)
-  samples.add(`${name} p50`, p50Us)
-  samples.add(`${name} p99`, p99Us)
+async function oneClient({ stage, samples, options }: Place): Promise<void> {
+  const ask = { target: stage.ledger, requests: single, connections: 1, seconds: options.seconds }
+  const { p50Us, p99Us } = await countedLoad(stage, ask, 1)
+  samples.add('one p50', p50Us)
+  samples.add('one p99', p99Us)
 }
 
-async function rawRate(
-  { stage, samples, options }: Place,
-  { name, kind, unitsPerTransaction }: { name: string; kind: RunKind; unitsPerTransaction: number },
-): Promise<void> {
-  const units = stage.units(kind)
-  const rate = writeRaw({
-    path: stage.folder.at('raw.db'),
-    units,
-    unitsPerTransaction,
-    milliseconds: directMs(options),
-  })
-  samples.add(name, rate.transactionsPerSecond * unitsPerTransaction)
+async function rawRate({ stage, samples, options }: Place, name: string, rowsPerTransaction: number): Promise<void> {
+  const path = stage.folder.at('raw.db')
+  const rate = writeRaw({ path, rows: stage.rows(), rowsPerTransaction, milliseconds: directMs(options) })
+  samples.add(name, rate.transactionsPerSecond * rowsPerTransaction)
   samples.add(`${name} p50`, percentile(rate.transactionUs, 0.5))
 }
 
-async function diskSync({ stage, samples, options }: Place, name: string, kind: RunKind): Promise<void> {
-  const took = syncDisk(stage.folder.at('sync'), bytesOf(stage.units(kind)[0] ?? []), directMs(options))
-  samples.add(`${name} p99`, percentile(took, 0.99))
-}
-
-function bytesOf(unit: readonly RawRow[]): number {
-  return unit.reduce((sum, { header, salt, data }) => sum + header.length + salt.length + data.length, 0)
+async function diskSync({ stage, samples, options }: Place): Promise<void> {
+  const [row] = stage.rows()
+  const bytes = row === undefined ? 0 : row.header.length + row.salt.length + row.data.length
+  samples.add('sync p99', percentile(syncDisk(stage.folder.at('sync'), bytes, directMs(options)), 0.99))
 }

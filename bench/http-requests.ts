@@ -1,22 +1,21 @@
 /** @module The requests that load the server: made once, sent again and again. */
-import { envelopeOf, RARE_SNAPSHOTS } from './envelopes.ts'
+import { envelopeOf } from './envelopes.ts'
 import type { LoadRequest } from './wrk.ts'
 
 /** Each run gets so many different envelopes in turn. */
 const VARIANTS = 8
 export const BATCH = 64
 
-const runId = (kind: 's' | 'n', run: number): string => `${kind}${run}`
+const runId = (run: number): string => `s${run}`
 
-export function startRun(kind: 's' | 'n', run: number): string {
-  const policy = kind === 'n' ? { policy: RARE_SNAPSHOTS } : {}
-  return JSON.stringify({ id: runId(kind, run), name: 'bench', ...policy })
+export function startRun(run: number): string {
+  return JSON.stringify({ id: runId(run), name: 'bench' })
 }
 
 /** Single envelopes, from run to run. */
-export function singleRequests(kind: 's' | 'n', runs: number): LoadRequest[] {
+export function singleRequests(runs: number): LoadRequest[] {
   return Array.from({ length: runs * VARIANTS }, (_, i) => ({
-    path: `/v1/runs/${runId(kind, i % runs)}/envelopes`,
+    path: `/v1/runs/${runId(i % runs)}/envelopes`,
     body: JSON.stringify(envelopeOf(i)),
   }))
 }
@@ -27,7 +26,7 @@ export function batchRequests(runs: number): LoadRequest[] {
     path: '/v1/batch',
     body: JSON.stringify({
       items: Array.from({ length: BATCH }, (__, n) => ({
-        run: runId('s', run),
+        run: runId(run),
         op: 'envelope',
         body: envelopeOf(run * BATCH + n),
       })),

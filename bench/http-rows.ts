@@ -1,6 +1,6 @@
 /** @module The rows P1 to P5 from their samples. */
 import { type RatioSpec, type Row, ratioRow } from './report.ts'
-import { median, type Samples } from './statistics.ts'
+import type { Samples } from './statistics.ts'
 
 const RATE = 'envelopes/s'
 
@@ -55,45 +55,9 @@ const SPECS: readonly RatioSpec[] = [
     floor: 0.8,
     target: 0.9,
   },
-  {
-    id: 'P2 no snapshots',
-    what: 'P2 without snapshots',
-    unit: RATE,
-    over: ['single bare', 'raw one bare'],
-  },
-  { id: 'P3 no snapshots', what: 'P3 without snapshots', unit: RATE, over: ['single bare', 'echo'] },
-  {
-    id: 'P4 p50 no snapshots',
-    what: 'P4 p50 without snapshots',
-    unit: 'µs',
-    over: ['one bare p50', 'raw one bare p50'],
-    bound: 'at-most',
-  },
-  {
-    id: 'P4 p99 no snapshots',
-    what: 'P4 p99 without snapshots',
-    unit: 'µs',
-    over: ['one bare p99', 'sync bare p99'],
-    bound: 'at-most',
-  },
-  {
-    id: 'memory',
-    what: 'memory of the server after the load ÷ at rest',
-    unit: 'MiB',
-    over: ['resident', 'resident at rest'],
-    bound: 'at-most',
-  },
 ]
 
 /** The rows whose samples were taken. */
 export function httpRows(samples: Samples): readonly Row[] {
-  return SPECS.filter(({ over }) => over.every((name) => samples.has(name))).map((spec) =>
-    ratioRow(samples, { ...spec, ...noteOf(samples, spec) }),
-  )
-}
-
-/** An envelope, which holds its snapshot, is one sealed event. */
-function noteOf(samples: Samples, { id, over }: RatioSpec): { readonly note?: string } {
-  if (id !== 'P1' && id !== 'P2') return {}
-  return { note: `${Math.round(median(samples.of(over[0]))).toLocaleString('en-GB')} sealed events/s` }
+  return SPECS.filter(({ over }) => over.every((name) => samples.has(name))).map((spec) => ratioRow(samples, spec))
 }

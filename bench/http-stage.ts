@@ -1,14 +1,11 @@
 /** @module What the HTTP rows stand on: the server as users run it, one that takes any token, one that only echoes; runs to write to. */
 import { startRun as startBody } from './http-requests.ts'
 import { storeFile } from './local-ledger.ts'
-import { type RawRow, sampleUnits } from './raw-sqlite.ts'
-import { makeToken, residentBytes, type ServerChild, START_FLAGS, serveLedger, startChild } from './server-child.ts'
+import { type RawRow, sampleEnvelopes } from './raw-sqlite.ts'
+import { makeToken, type ServerChild, START_FLAGS, serveLedger, startChild } from './server-child.ts'
 import { makeTempFolder, type TempFolder } from './temp-folder.ts'
 
 export const RUNS = 64
-
-/** Runs with a snapshot at each envelope, and runs with hardly any. */
-export type RunKind = 's' | 'n'
 
 export interface Target {
   readonly url: string
@@ -22,14 +19,10 @@ export interface Stage extends AsyncDisposable {
   readonly open: Target
   readonly echo: Target
   /** Rows that the ledger wrote for its last envelopes. */
-  readonly units: (kind: RunKind) => readonly (readonly RawRow[])[]
+  readonly rows: () => readonly RawRow[]
   /** Events sealed and durable since the server started. */
   readonly appendedEvents: (target: Target) => Promise<number>
-  readonly residentMiB: () => number
-  readonly residentMiBAtRest: number
 }
-
-const MIB = 1024 * 1024
 
 export async function setStage(parent: string): Promise<Stage> {
   const folder = makeTempFolder(parent)
@@ -49,14 +42,12 @@ export async function setStage(parent: string): Promise<Stage> {
       ledger,
       open: { url: open.url, token: 'any' },
       echo: { url: echo.url, token: ledger.token },
-      units: (kind) => sampleUnits(storeFile(data), `run-default.${kind}0`),
+      rows: () => sampleEnvelopes(storeFile(data), 'run-default.s0'),
       appendedEvents,
-      residentMiB: () => (residentBytes(server.pid) ?? Number.NaN) / MIB,
-      residentMiBAtRest: (residentBytes(server.pid) ?? Number.NaN) / MIB,
       [Symbol.asyncDispose]: close,
     }
-    await startRuns(stage.ledger, ['s', 'n'])
-    await startRuns(stage.open, ['s'])
+    await startRuns(stage.ledger)
+    await startRuns(stage.open)
     return stage
   } catch (error) {
     await close()
@@ -69,14 +60,12 @@ function keep(children: ServerChild[], child: ServerChild): ServerChild {
   return child
 }
 
-export async function startRuns({ url, token }: Target, kinds: readonly RunKind[]): Promise<void> {
+export async function startRuns({ url, token }: Target): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  for (const kind of kinds) {
-    for (let run = 0; run < RUNS; run += 1) {
-      const answer = await fetch(`${url}/v1/runs`, { method: 'POST', headers, body: startBody(kind, run) })
-      if (answer.status !== 201) throw new Error(`a run could not be started: ${answer.status} ${await answer.text()}`)
-      await answer.arrayBuffer()
-    }
+  for (let run = 0; run < RUNS; run += 1) {
+    const answer = await fetch(`${url}/v1/runs`, { method: 'POST', headers, body: startBody(run) })
+    if (answer.status !== 201) throw new Error(`a run could not be started: ${answer.status} ${await answer.text()}`)
+    await answer.arrayBuffer()
   }
 }
 

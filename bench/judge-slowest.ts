@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../schemas/json.ts'
 import { resolvePolicy } from '../schemas/resolve-policy.ts'
 import { judgeHandoff } from '../src/domain/validator/validate.ts'
-import type { Bench, BenchGroup } from './bench.ts'
+import { type Bench, type BenchGroup, scaled } from './bench.ts'
+import type { BenchOptions } from './options.ts'
 import { median, Samples } from './statistics.ts'
 
 const PAIRS = 'test/vectors/validator/judgement.jsonl'
@@ -21,7 +22,7 @@ interface Pair {
 
 export const judgeSlowest: BenchGroup = { name: 'the slowest handoffs', ids: [SLOWEST, ALIKE_ROW], open }
 
-async function open(): Promise<Bench> {
+async function open(options: BenchOptions): Promise<Bench> {
   const pairs = readFileSync(PAIRS, 'utf8')
     .trim()
     .split('\n')
@@ -29,8 +30,8 @@ async function open(): Promise<Bench> {
   const samples = new Samples()
   return {
     round: async () => {
-      samples.add(SLOWEST, Math.max(...pairs.map((pair) => quickest(pair).allMs)))
-      samples.add(ALIKE_ROW, Math.max(...alikePairs().map((pair) => quickest(pair).longestMs)))
+      samples.add(SLOWEST, Math.max(...pairs.map((pair) => quickest(pair, scaled(options, TRIES)).allMs)))
+      samples.add(ALIKE_ROW, Math.max(...alikePairs().map((pair) => quickest(pair, scaled(options, TRIES)).longestMs)))
     },
     rows: () => [
       {
@@ -74,10 +75,10 @@ function alikePairs(): readonly Pair[] {
 }
 
 /** Of some tries the shortest, in all and from one pause to the next. */
-function quickest({ before, after }: Pair): { allMs: number; longestMs: number } {
+function quickest({ before, after }: Pair, tries: number): { allMs: number; longestMs: number } {
   const best = { allMs: Number.POSITIVE_INFINITY, longestMs: Number.POSITIVE_INFINITY }
   const policy = resolvePolicy()
-  for (let n = 0; n < TRIES; n += 1) {
+  for (let n = 0; n < tries; n += 1) {
     const judging = judgeHandoff({ before, after, policy })
     const startedMs = processorMs()
     let [lastMs, longestMs] = [startedMs, 0]

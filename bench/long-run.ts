@@ -1,10 +1,8 @@
-/** @module Cost as a run grows: its 10,000th envelope against its 100th, and the first question to a run that nobody has in memory. */
-import { runStream } from '../schemas/names.ts'
+/** @module Cost as a run grows: its 10,000th envelope against its 100th. */
 import type { Ledger } from '../src/ledger/ledger.ts'
-import type { Bench, BenchGroup } from './bench.ts'
-import { CALLER, openLocalLedger, postEnvelope, postEnvelopes, startRun, storeFile } from './local-ledger.ts'
+import { type Bench, type BenchGroup, scaled } from './bench.ts'
+import { openLocalLedger, postEnvelope, postEnvelopes, startRun } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
-import { iterateRaw } from './raw-sqlite.ts'
 import { ratioRow } from './report.ts'
 import { median, percentile, Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
@@ -15,16 +13,13 @@ const EARLY = 100
 const AROUND = 50
 /** Early runs a round: each gives `2 * AROUND` samples, as does the long run beside it. */
 const EARLY_RUNS = 4
-/** Envelopes with a snapshot each: with the run's start, 10,000 events. */
-const COLD_ENVELOPES = 4_999
-const IDS = ['long run', 'cold load', 'cold load cached']
 
-export const longRun: BenchGroup = { name: 'long run', ids: IDS, open }
+export const longRun: BenchGroup = { name: 'long run', ids: ['long run'], open }
 
 async function open(options: BenchOptions): Promise<Bench> {
   const folder = makeTempFolder(options.folder)
   const data = folder.at('data')
-  await fill(data)
+  await fill(data, options)
   const samples = new Samples()
   const tails = { early: [] as number[], late: [] as number[] }
   let round = 0
@@ -32,9 +27,6 @@ async function open(options: BenchOptions): Promise<Bench> {
     round: async () => {
       round += 1
       await comparePlaces(data, { round, samples, tails })
-      samples.add('iterate', iterateRaw(storeFile(data), runStream(CALLER.tenant, 'cold')).seconds * 1000)
-      samples.add('cold', await coldLoadMs(data, true))
-      samples.add('cached', await coldLoadMs(data, false))
     },
     rows: () => [
       ratioRow(samples, {
@@ -46,31 +38,15 @@ async function open(options: BenchOptions): Promise<Bench> {
         bound: 'at-most',
         note: `p99 ${percentile(tails.late, 0.99).toFixed(0)} µs against ${percentile(tails.early, 0.99).toFixed(0)} µs`,
       }),
-      ratioRow(samples, {
-        id: 'cold load',
-        what: 'first question to a run of 10,000 events, no cached fold ÷ plain iterate of it',
-        unit: 'ms',
-        over: ['cold', 'iterate'],
-        bound: 'at-most',
-      }),
-      ratioRow(samples, {
-        id: 'cold load cached',
-        what: 'the same with its cached fold ÷ plain iterate of it',
-        unit: 'ms',
-        over: ['cached', 'iterate'],
-        bound: 'at-most',
-      }),
     ],
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   }
 }
 
-async function fill(data: string): Promise<void> {
+async function fill(data: string, options: BenchOptions): Promise<void> {
   await using local = await openLocalLedger(data)
-  await startRun(local.ledger, 'cold')
-  await postEnvelopes(local.ledger, 'cold', COLD_ENVELOPES)
   await startRun(local.ledger, 'long')
-  await postEnvelopes(local.ledger, 'long', LATE - AROUND)
+  await postEnvelopes(local.ledger, 'long', scaled(options, LATE - AROUND))
 }
 
 interface Measured {
@@ -104,13 +80,4 @@ async function timedEnvelopeUs(ledger: Ledger, runId: string, n: number): Promis
   const startedMs = performance.now()
   await postEnvelope(ledger, runId, n)
   return (performance.now() - startedMs) * 1000
-}
-
-async function coldLoadMs(data: string, freshViews: boolean): Promise<number> {
-  await using local = await openLocalLedger(data, { freshViews })
-  const startedMs = performance.now()
-  const found = await local.ledger.run(CALLER, 'cold')
-  const took = performance.now() - startedMs
-  if (!found.ok || found.revision !== 2 * COLD_ENVELOPES) throw new Error('the run is not the one that was written')
-  return took
 }

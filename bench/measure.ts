@@ -1,6 +1,5 @@
 /** @module Measures the rows of the performance contract and compares them with their floors and targets. */
 import { tmpdir } from 'node:os'
-import { auditQuery } from './audit-query.ts'
 import type { BenchGroup } from './bench.ts'
 import { busyLatency } from './busy-latency.ts'
 import { canonical } from './canonical.ts'
@@ -20,11 +19,11 @@ import { merkleLog } from './merkle-log.ts'
 import { neighbours } from './neighbours.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { postgres } from './postgres.ts'
-import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { formatNotes, formatTable, type Row, rowStatus } from './report.ts'
 import { resume } from './resume.ts'
+import { type Results, runGroups } from './run-groups.ts'
 import { scaleTable } from './scale.ts'
 import { starvation } from './starvation.ts'
-import { toolCall } from './tool-call.ts'
 import { verifySpeed } from './verify-speed.ts'
 
 const GROUPS: readonly BenchGroup[] = [
@@ -42,9 +41,7 @@ const GROUPS: readonly BenchGroup[] = [
   exportMemory,
   exportSpeed,
   merkleLog,
-  toolCall,
   resume,
-  auditQuery,
   eventStoreDb,
   eventStoreDbHttp,
   postgres,
@@ -54,30 +51,16 @@ const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
-interface Results {
-  readonly rows: Row[]
-  /** Groups that cannot run here, and why. */
-  readonly skipped: string[]
-}
-
-async function runGroup(group: BenchGroup, options: BenchOptions, { rows, skipped }: Results): Promise<void> {
-  const startedMs = performance.now()
-  const opened = await group.open(options)
-  if ('skipped' in opened) {
-    skipped.push(`${group.name} (${opened.skipped})`)
-    return
-  }
-  await using bench = opened
-  for (let round = 0; round < options.rounds; round += 1) await bench.round()
-  say(`${group.name}: ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
-  rows.push(...selectRows(bench.rows(), options.only))
-}
-
-function verdict({ rows, skipped }: Results): string {
+function verdict({ rows, skipped, broken }: Results, { quick }: BenchOptions): string {
   const missed = rows.filter((row) => rowStatus(row) === 'FLOOR MISSED').map(({ id }) => id)
-  const passed = rows.length === 0 ? 'nothing was measured' : 'no floor is missed'
-  const about = missed.length === 0 ? passed : `FLOOR MISSED: ${missed.join(', ')}`
-  return skipped.length === 0 ? about : `${about}; skipped: ${skipped.join(', ')}`
+  const passed = missed.length === 0 ? 'no floor is missed' : `FLOOR MISSED: ${missed.join(', ')}`
+  const about = quick ? 'measured for too short a time to say anything' : passed
+  const parts = [
+    rows.length === 0 ? 'nothing was measured' : about,
+    ...(broken.length === 0 ? [] : [`BROKEN: ${broken.join(', ')}`]),
+    ...(skipped.length === 0 ? [] : [`skipped: ${skipped.join(', ')}`]),
+  ]
+  return parts.join('; ')
 }
 
 async function main(options: BenchOptions): Promise<number> {
@@ -89,12 +72,14 @@ async function main(options: BenchOptions): Promise<number> {
     process.stdout.write(`${machineLine(machine)}\n\n${table}\n`)
     return EXIT.ok
   }
-  const results: Results = { rows: [], skipped: [] }
-  for (const group of GROUPS) if (isWanted(options, group.ids)) await runGroup(group, options, results)
+  const wanted = GROUPS.filter(({ ids }) => isWanted(options, ids))
+  const results = await runGroups(wanted, options, say)
   const { seconds, rounds } = options
-  const report = { machine, seconds, rounds, ...results, warning, verdict: verdict(results) }
+  const report = { machine, seconds, rounds, ...results, warning, verdict: verdict(results, options) }
   process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : formatReport(report))
-  return results.rows.some((row) => rowStatus(row) === 'FLOOR MISSED') ? EXIT.floorMissed : EXIT.ok
+  if (results.broken.length > 0) return EXIT.broken
+  const isMissed = !options.quick && results.rows.some((row) => rowStatus(row) === 'FLOOR MISSED')
+  return isMissed ? EXIT.floorMissed : EXIT.ok
 }
 
 interface BenchReport {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { asker, DEEDS, type Deed } from './asker.ts'
-import type { Bench, BenchGroup } from './bench.ts'
+import { type Bench, type BenchGroup, directMs, scaled } from './bench.ts'
 import type { BenchOptions } from './options.ts'
 import { type Row, ratioRow } from './report.ts'
 import { makeToken, type ServerChild, START_FLAGS, serveLedger } from './server-child.ts'
@@ -33,8 +33,8 @@ async function open(options: BenchOptions): Promise<Bench> {
   const samples = new Samples()
   const time = async (state: string, deed: Deed): Promise<void> => {
     const ask = await asker({ url: server.url, token: own, name: `n${state}` }, deed)
-    await timed(ask, WARM_UP_MS)
-    samples.add(`${state} ${deed}`, median(await timed(ask, (options.seconds * 1000) / 3)))
+    await timed(ask, scaled(options, WARM_UP_MS))
+    samples.add(`${state} ${deed}`, median(await timed(ask, directMs(options))))
   }
   return {
     round: async () => {

@@ -7,6 +7,8 @@ export interface BenchOptions {
   /** Length of one measurement under load. */
   readonly seconds: number
   readonly rounds: number
+  /** Everything once and a moment long: to see that it runs, not what it measures. */
+  readonly quick: boolean
   readonly json: boolean
   /** Sizes of stores, in events: the growth table and nothing else. */
   readonly scale: readonly number[]
@@ -20,11 +22,12 @@ export interface BenchOptions {
 
 /** Nothing here needs more, and a typing error should not load the machine for hours. */
 const SECONDS_MAX = 60
+const QUICK_SECONDS = 0.1
 const ROUNDS_MAX = 20
 const SCALE_MAX = 10_000_000
 
 export const USAGE =
-  'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json] | --scale 10000,100000 [--postgres] [--stores FOLDER]'
+  'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json] | --quick [--only P1] [--json] | --scale 10000,100000 [--postgres] [--stores FOLDER]'
 
 /** Throws `TypeError` for flags that it does not know, and for numbers out of range. */
 export function readOptions(args: readonly string[], folder: string): BenchOptions {
@@ -35,6 +38,7 @@ export function readOptions(args: readonly string[], folder: string): BenchOptio
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '3' },
       json: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
       scale: { type: 'string', default: '' },
       postgres: { type: 'boolean', default: false },
       stores: { type: 'string', default: '' },
@@ -42,8 +46,9 @@ export function readOptions(args: readonly string[], folder: string): BenchOptio
   })
   return {
     only: listOf(values.only),
-    seconds: wholeNumber('seconds', values.seconds, SECONDS_MAX),
-    rounds: wholeNumber('rounds', values.rounds, ROUNDS_MAX),
+    quick: values.quick,
+    seconds: values.quick ? QUICK_SECONDS : wholeNumber('seconds', values.seconds, SECONDS_MAX),
+    rounds: values.quick ? 1 : wholeNumber('rounds', values.rounds, ROUNDS_MAX),
     json: values.json,
     scale: listOf(values.scale).map((size) => wholeNumber('scale', size, SCALE_MAX)),
     postgres: values.postgres,

@@ -27,14 +27,14 @@ export interface RawRate {
 
 export interface RawWrite {
   readonly path: string
-  /** Rows that belong together, in turn: an envelope, or an envelope with its snapshot. */
-  readonly units: readonly (readonly RawRow[])[]
-  readonly unitsPerTransaction: number
+  /** Written in turn. */
+  readonly rows: readonly RawRow[]
+  readonly rowsPerTransaction: number
   readonly milliseconds: number
 }
 
 /** Writes a new file for as long as asked, and removes it. The same rows go to other streams and revisions, as many rows a transaction as the ledger writes. */
-export function writeRaw({ path, units, unitsPerTransaction, milliseconds }: RawWrite): RawRate {
+export function writeRaw({ path, rows, rowsPerTransaction, milliseconds }: RawWrite): RawRate {
   const db = openRaw(path)
   try {
     const { begin, insert, commit } = prepare(db)
@@ -42,13 +42,13 @@ export function writeRaw({ path, units, unitsPerTransaction, milliseconds }: Raw
     let next = 0
     const transaction = (): void => {
       begin.run()
-      for (let i = 0; i < unitsPerTransaction; i += 1, next += 1) {
+      for (let i = 0; i < rowsPerTransaction; i += 1, next += 1) {
+        const row = rows[next % rows.length]
+        if (row === undefined) throw new RangeError('there is no row to write')
         const stream = next % STREAMS
-        for (const { header, salt, data } of units[next % units.length] ?? []) {
-          const revision = (revisions[stream] ?? -1) + 1
-          revisions[stream] = revision
-          insert.run(stream, revision, header, salt, data, null)
-        }
+        const revision = (revisions[stream] ?? -1) + 1
+        revisions[stream] = revision
+        insert.run(stream, revision, row.header, row.salt, row.data, null)
       }
       commit.run()
     }
@@ -124,36 +124,23 @@ export function iterateRaw(path: string, stream?: string): { readonly events: nu
   }
 }
 
-const SAMPLE_UNITS = 512
+const SAMPLE_ROWS = 1_024
 
-/** Types of events that are written together: the first begins a unit. */
-export type UnitTypes = readonly [first: string, second: string]
-const ENVELOPE: UnitTypes = ['EnvelopeAccepted', 'SnapshotTaken']
-
-/** What the ledger wrote last on a stream: by default an envelope, and the snapshot behind it where there is one. */
-export function sampleUnits(
-  path: string,
-  stream: string,
-  [first, second]: UnitTypes = ENVELOPE,
-): readonly (readonly RawRow[])[] {
+/** The envelopes that the ledger wrote last on a stream. */
+export function sampleEnvelopes(path: string, stream: string): readonly RawRow[] {
   const db = new Sqlite(path, { readonly: true })
   try {
     const rows = db.prepare<[string, number], StoredRow>(
       `${ALL_ROWS} WHERE s.name = ? ORDER BY e.revision DESC LIMIT ?`,
     )
-    const units: RawRow[][] = []
-    for (const [, , , header, salt, data] of rows
+    const envelopes = rows
       .raw()
-      .all(stream, 2 * SAMPLE_UNITS)
-      .reverse()) {
-      const row = { header, salt, data }
-      if (header.includes(`"type":"${first}"`)) units.push([row])
-      else if (header.includes(`"type":"${second}"`)) units.at(-1)?.push(row)
-    }
-    // The oldest envelope of the sample may have lost its snapshot's place, the newest not have got it yet.
-    const usual = units.slice(1, -1)
-    if (usual.length === 0) throw new Error(`${stream} holds no ${first} to take as a sample`)
-    return usual
+      .all(stream, SAMPLE_ROWS)
+      .reverse()
+      .map(([, , , header, salt, data]) => ({ header, salt, data }))
+      .filter(({ header }) => header.includes('"type":"EnvelopeAccepted"'))
+    if (envelopes.length === 0) throw new Error(`${stream} holds no envelope to take as a sample`)
+    return envelopes
   } finally {
     db.close()
   }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import type { Bench, BenchGroup } from './bench.ts'
+import { type Bench, type BenchGroup, scaled } from './bench.ts'
 import { envelopeOf } from './envelopes.ts'
 import { openLocalLedger, postEnvelopes, startRun } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
@@ -59,7 +59,7 @@ export const starvation: BenchGroup = {
 async function open(options: BenchOptions): Promise<Bench> {
   const folder = makeTempFolder(options.folder)
   const data = folder.at('data')
-  await seed(data)
+  await seed(data, options)
   const server = await serveLedger(data, START_FLAGS)
   const reader = makeToken(data, 'runs:read audit:read audit:export')
   const writer = makeToken(data, 'runs:write', 'writers')
@@ -70,7 +70,7 @@ async function open(options: BenchOptions): Promise<Bench> {
   /** One writer after the other: each has the server to itself, but for the readers. */
   const timeEach = async (state: string): Promise<void> => {
     for (const { run, label } of WRITERS) {
-      await times(server, { token: writer, run }, WARM_UP_MS)
+      await times(server, { token: writer, run }, scaled(options, WARM_UP_MS))
       add(samples, `${state}${label}`, await times(server, { token: writer, run }, options.seconds * 1000))
     }
   }
@@ -79,7 +79,7 @@ async function open(options: BenchOptions): Promise<Bench> {
       // Before any reader came: what one of them leaves behind must not count as idle.
       await timeEach('idle')
       for (const load of LOADS.filter(({ id }) => isSelected(options, id))) {
-        await beside(server, { reader, load }, () => timeEach(`${load.id} busy`))
+        await beside(server, { reader, load, options }, () => timeEach(`${load.id} busy`))
       }
     },
     rows: () => LOADS.filter(({ id }) => isSelected(options, id)).flatMap((load) => rowsOf(samples, load)),
@@ -114,11 +114,11 @@ function add(samples: Samples, state: string, ms: readonly number[]): void {
   for (const { name, share } of QUANTILES) samples.add(`${state} ${name}`, percentile(ms, share))
 }
 
-async function seed(data: string): Promise<void> {
+async function seed(data: string, options: BenchOptions): Promise<void> {
   await using local = await openLocalLedger(data)
   await startRun(local.ledger, LONG_RUN)
-  await postEnvelopes(local.ledger, LONG_RUN, LONG_ENVELOPES)
-  for (let run = 0; run < SHORT_RUNS; run += 1) {
+  await postEnvelopes(local.ledger, LONG_RUN, scaled(options, LONG_ENVELOPES))
+  for (let run = 0; run < scaled(options, SHORT_RUNS); run += 1) {
     await startRun(local.ledger, `short${run}`)
     await postEnvelopes(local.ledger, `short${run}`, SHORT_ENVELOPES)
   }
@@ -126,7 +126,7 @@ async function seed(data: string): Promise<void> {
 
 async function beside(
   server: ServerChild,
-  { reader, load }: { readonly reader: string; readonly load: Load },
+  { reader, load, options }: { readonly reader: string; readonly load: Load; readonly options: BenchOptions },
   measure: () => Promise<void>,
 ): Promise<void> {
   const script = fileURLToPath(new URL('reader-child.js', import.meta.url))
@@ -135,14 +135,14 @@ async function beside(
   const ended = once(child, 'exit')
   try {
     await once(child.stdout, 'data')
-    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+    await new Promise((resolve) => setTimeout(resolve, scaled(options, SETTLE_MS)))
     await measure()
     if (child.exitCode !== null) throw new Error(`the readers of ${load.path} ended with ${child.exitCode}`)
   } finally {
     child.kill('SIGKILL')
     await ended
     // What was begun for them has an end, too.
-    await new Promise((resolve) => setTimeout(resolve, WARM_UP_MS))
+    await new Promise((resolve) => setTimeout(resolve, scaled(options, WARM_UP_MS)))
   }
 }
 

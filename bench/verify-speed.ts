@@ -10,7 +10,7 @@ import { type CheckDepth, checkRecord, firstExpectation, nextExpectation } from 
 import { createRunKeys } from '../src/signing/key-ring.ts'
 import type { RecordPages } from '../src/store/event-store.ts'
 import { openSqliteReader } from '../src/store/sqlite/sqlite-reader.ts'
-import type { Bench, BenchGroup } from './bench.ts'
+import { type Bench, type BenchGroup, scaled } from './bench.ts'
 import { CALLER, openLocalLedger, postEnvelopes, startRun, storeFile } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
 import { iterateRaw } from './raw-sqlite.ts'
@@ -23,8 +23,14 @@ const RUNS = 150
 /** Of these, so many are read one after the other. */
 const RUNS_READ = 40
 const ENVELOPES_A_RUN = 1_000
-/** Its start, and an envelope a step. */
-const EVENTS_A_RUN = 1 + ENVELOPES_A_RUN
+
+interface Size {
+  readonly runs: number
+  readonly runsRead: number
+  /** Of each run: with its start, an event a step. */
+  readonly envelopes: number
+}
+
 const IDS = ['P7 fast', 'P7 full', 'P7 load', 'P11 fold', 'P11 rebuild', 'replay']
 
 export const verifySpeed: BenchGroup = { name: 'verify and replay', ids: IDS, open }
@@ -32,17 +38,22 @@ export const verifySpeed: BenchGroup = { name: 'verify and replay', ids: IDS, op
 async function open(options: BenchOptions): Promise<Bench> {
   const folder = makeTempFolder(options.folder)
   const data = folder.at('data')
-  await fill(data)
+  const size = {
+    runs: scaled(options, RUNS),
+    runsRead: scaled(options, RUNS_READ),
+    envelopes: scaled(options, ENVELOPES_A_RUN),
+  }
+  await fill(data, size)
   const samples = new Samples()
   return {
     round: async () => {
       samples.add('iterate', iterated(data))
       samples.add('fast', await verified(data, 'fast'))
       samples.add('full', await verified(data, 'full'))
-      samples.add('load', await checked(data))
-      samples.add('fold', await folded(data))
-      samples.add('rebuild', await rebuilt(data))
-      samples.add('replay', await replayed(data))
+      samples.add('load', await checked(data, size))
+      samples.add('fold', await folded(data, size))
+      samples.add('rebuild', await rebuilt(data, size))
+      samples.add('replay', await replayed(data, size))
     },
     rows: () => SPECS.map((spec) => rowOf(samples, spec)),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
@@ -93,11 +104,11 @@ function rowOf(samples: Samples, { over, ...spec }: ReadSpec): Row {
 
 const runId = (run: number): string => `r${run}`
 
-async function fill(data: string): Promise<void> {
+async function fill(data: string, { runs, envelopes }: Size): Promise<void> {
   await using local = await openLocalLedger(data)
-  for (let run = 0; run < RUNS; run += 1) {
+  for (let run = 0; run < runs; run += 1) {
     await startRun(local.ledger, runId(run))
-    await postEnvelopes(local.ledger, runId(run), ENVELOPES_A_RUN)
+    await postEnvelopes(local.ledger, runId(run), envelopes)
   }
 }
 
@@ -107,10 +118,10 @@ function iterated(data: string): number {
 }
 
 /** What the ledger checks of each record before it folds a run that it does not have in memory. */
-async function checked(data: string): Promise<number> {
+async function checked(data: string, size: Size): Promise<number> {
   const { ring } = await keysOf(data)
   const keys = { ring, runKeys: createRunKeys(ring), depth: 'fast' } as const
-  return perSecond(data, async (stream, pages) => {
+  return perSecond(data, size, async (stream, pages) => {
     let expected = firstExpectation(stream)
     for await (const page of pages) {
       for (const record of page) {
@@ -122,22 +133,22 @@ async function checked(data: string): Promise<number> {
   })
 }
 
-async function folded(data: string): Promise<number> {
-  return perSecond(data, async (stream, pages) => {
+async function folded(data: string, size: Size): Promise<number> {
+  return perSecond(data, size, async (stream, pages) => {
     let state: RunState | undefined
     for await (const page of pages) {
       for (const record of page) {
         state = evolveRun(state, recordedEvent(JSON.parse(record.header) as Header, record.data))
       }
     }
-    if (state?.step !== ENVELOPES_A_RUN) throw new Error(`${stream} was not folded to its end`)
+    if (state?.step !== size.envelopes) throw new Error(`${stream} was not folded to its end`)
   })
 }
 
-async function replayed(data: string): Promise<number> {
+async function replayed(data: string, size: Size): Promise<number> {
   const { ring } = await keysOf(data)
   const keys = { ring, runKeys: createRunKeys(ring) }
-  return perSecond(data, async (stream, pages) => {
+  return perSecond(data, size, async (stream, pages) => {
     let last: unknown
     for await (const line of replayRecords(pages, stream, keys)) last = line.verdict
     if (last !== 'VERIFIED') throw new Error(`${stream} is ${String(last)}`)
@@ -145,14 +156,18 @@ async function replayed(data: string): Promise<number> {
 }
 
 /** Events a second over some runs, one after the other, by the reader that queries use. */
-async function perSecond(data: string, read: (stream: string, pages: RecordPages) => Promise<void>): Promise<number> {
+async function perSecond(
+  data: string,
+  { runsRead, envelopes }: Size,
+  read: (stream: string, pages: RecordPages) => Promise<void>,
+): Promise<number> {
   using reader = openSqliteReader({ path: storeFile(data) })
   const startedMs = performance.now()
-  for (let run = 0; run < RUNS_READ; run += 1) {
+  for (let run = 0; run < runsRead; run += 1) {
     const stream = runStream(CALLER.tenant, runId(run))
     await read(stream, reader.readStream(stream))
   }
-  return (RUNS_READ * EVENTS_A_RUN * 1000) / (performance.now() - startedMs)
+  return (runsRead * (1 + envelopes) * 1000) / (performance.now() - startedMs)
 }
 
 /** As `countersign verify` does it, without its report: with as many threads as it takes here, and their start. */
@@ -174,11 +189,11 @@ async function keysOf(data: string) {
 }
 
 /** From an empty views file, as after `countersign rebuild`. */
-async function rebuilt(data: string): Promise<number> {
+async function rebuilt(data: string, { runs }: Size): Promise<number> {
   await using local = await openLocalLedger(data, { freshViews: true })
   const startedMs = performance.now()
-  const { items } = await local.ledger.listRuns(CALLER, { limit: RUNS })
+  const { items } = await local.ledger.listRuns(CALLER, { limit: runs })
   const seconds = (performance.now() - startedMs) / 1000
-  if (items.length !== RUNS) throw new Error(`the run list holds ${items.length} runs of ${RUNS}`)
+  if (items.length !== runs) throw new Error(`the run list holds ${items.length} runs of ${runs}`)
   return Number(await local.store.end()) / seconds
 }

@@ -46,7 +46,9 @@ export function hasWrk(): boolean {
 export async function runWrk(load: Load): Promise<LoadResult> {
   if (!load.url.startsWith('http://127.0.0.1:')) throw new TypeError('load goes to 127.0.0.1 only')
   writeFileSync(load.script, luaScript(load))
-  const { connections, seconds, script, url } = load
+  const { connections, script, url } = load
+  // It knows no part of a second.
+  const seconds = Math.ceil(load.seconds)
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`, '-s', script, url]
   const { stdout } = await run('wrk', args, { timeout: seconds * 1000 + GRACE_MS })
   const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? 'null') as (LoadResult & { errors: number }) | null

@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { Log } from '../ledger/ports.ts'
-import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, LOSS_SUFFIX, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
@@ -17,6 +16,7 @@ import type { ViewStore } from '../store/view-store.ts'
 import { HandedOver } from '../upkeep/handed-over.ts'
 import type { FileName } from '../upkeep/protocol.ts'
 import { UpkeepThread } from '../upkeep/upkeep-thread.ts'
+import { workerProgram } from '../workers/worker-program.ts'
 import type { UpkeepPlaces } from './upkeep-worker.ts'
 
 type DerivedOptions = Omit<DerivedFileOptions, 'path'>
@@ -125,7 +125,7 @@ function inThread(
     audit: derivedPath(settings, AUDIT_FILE),
     logs: derivedPath(settings, LOG_FILE),
   }
-  const renew = (file: FileName) => (reason: string) => thread.say({ kind: 'renew', file, reason })
+  const renew = (file: FileName) => (reason: string) => thread.tell('renew', [file, reason])
   const beside = {
     views: viewsBesideOwner({ path: paths.views, renew: renew('views') }),
     audit: auditBesideOwner({ path: paths.audit, renew: renew('audit') }),
@@ -136,8 +136,8 @@ function inThread(
   const handOver = (): void => {
     for (const { open } of Object.values(beside)) open()
     views.handOver(beside.views.file, {
-      saveFold: (row) => thread.say({ kind: 'save-fold', row }),
-      saveNote: (name, text) => thread.say({ kind: 'save-note', name, text }),
+      saveFold: (row) => thread.tell('saveFold', [row]),
+      saveNote: (name, text) => thread.tell('saveNote', [name, text]),
     })
     logs.handOver(beside.logs.file, {})
     audit.handOver(beside.audit.file, {})

@@ -7,11 +7,11 @@ import type { Log } from '../ledger/ports.ts'
 import { HERE as IN_THIS_THREAD, type Upkeep } from '../ledger/upkeep.ts'
 import { ReaderThreads } from '../reading/reader-threads.ts'
 import { SideBySide } from '../reading/side-by-side.ts'
-import { workerProgram } from '../resources/worker-program.ts'
 import type { Settings } from '../settings/config.ts'
 import { AUDIT_FILE, LOG_FILE } from '../settings/places.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
+import { workerProgram } from '../workers/worker-program.ts'
 import type { ReaderPlaces } from './reader-worker.ts'
 
 /** What a reader makes it hands over and forgets: twice the room costs a server some 25 MiB, and saves no time. */

@@ -1,8 +1,8 @@
 /** @module The threads that check the rows of a store for a verification; their program is `verify-worker.ts`. */
 import { availableParallelism } from 'node:os'
-import { workerProgram } from '../resources/worker-program.ts'
 import type { VerifyWorkerData } from '../verify/threads/protocol.ts'
 import { VerifyThreads } from '../verify/threads/verify-threads.ts'
+import { workerProgram } from '../workers/worker-program.ts'
 
 /** More gain little: one thread puts everything in order, which takes it a tenth of what looking at an event takes. Each has some 35 MB of memory. */
 const THREADS_MAX = 7

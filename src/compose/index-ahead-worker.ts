@@ -1,30 +1,37 @@
 /** @module Entry of the thread that reads ahead of the one that writes the auditors' index: a read-only connection to the store, and no key. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { columnsOf, type PageColumns } from '../ledger/audit/page-columns.ts'
 import { threadGivesWay } from '../resources/give-way.ts'
-import { reasonOf } from '../settings/reason-of.ts'
+import type { StoreReader } from '../store/event-store.ts'
 import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
-import type { AheadRange, FromAhead, ToAhead } from '../upkeep/index-ahead.ts'
-import { ReadAhead } from '../upkeep/read-ahead.ts'
+import type { AheadCalls, AheadRange } from '../upkeep/index-ahead.ts'
+import { PinnedStore } from '../upkeep/pinned-store.ts'
+import type { NoCalls } from '../workers/peer.ts'
+import { type Served, serveThread } from '../workers/serve-thread.ts'
 
 export interface AheadPlaces {
   /** File of the store. */
   readonly store: string
 }
 
-async function serve(port: MessagePort, { store, range }: AheadPlaces & { readonly range: AheadRange }): Promise<void> {
+type AheadData = AheadPlaces & { readonly range: AheadRange }
+
+function begin({ store, range }: AheadData): Served<AheadCalls> {
   threadGivesWay({ isWaitedFor: true })
-  using reader = openSqliteReader({ path: store })
-  const ahead = new ReadAhead((message) => port.postMessage(message))
-  port.on('message', ({ kind }: ToAhead) => (kind === 'more' ? ahead.more() : ahead.end()))
-  await ahead.run(reader, range)
+  const reader = openSqliteReader({ path: store })
+  const pages = pagesOf(reader, range)
+  return {
+    handlers: { next: async () => (await pages.next()).value ?? undefined },
+    close: () => reader[Symbol.dispose](),
+  }
 }
 
-const port = parentPort
-if (port === null) throw new Error('what is ahead of the index is read in a worker thread')
-try {
-  await serve(port, workerData as AheadPlaces & { readonly range: AheadRange })
-} catch (error) {
-  port.postMessage({ kind: 'open-failed', message: reasonOf(error) } satisfies FromAhead)
+async function* pagesOf(reader: StoreReader, { after, until }: AheadRange): AsyncGenerator<PageColumns, void> {
+  const pinned = new PinnedStore(reader)
+  await pinned.reach(until)
+  for await (const records of pinned.store.readAll({ after, until })) {
+    const page = columnsOf(records)
+    if (page !== undefined) yield page
+  }
 }
-// After the last word of this turn.
-setImmediate(() => port.close())
+
+await serveThread<AheadData, NoCalls, AheadCalls>(begin)

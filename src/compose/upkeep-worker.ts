@@ -1,9 +1,7 @@
 /** @module Entry of the thread that writes the files that follow the store: a read-only connection to the store, the files, and the keys that seal them. */
 import { availableParallelism } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { AuditProjection, type ProjectionDeps } from '../ledger/audit/audit-projection.ts'
-import type { IndexProgress } from '../ledger/audit/index-building.ts'
 import { realEffects } from '../ledger/effects.ts'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import { openLedgerIdentity } from '../ledger/identity/ledger-identity.ts'
@@ -11,19 +9,20 @@ import { LogKeys } from '../ledger/identity/log-keys.ts'
 import { Sealer } from '../ledger/identity/sealer.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { logCaches } from '../ledger/log/log-caches.ts'
+import type { LogFact } from '../ledger/log/log-deps.ts'
 import { LogProjection } from '../ledger/log/log-projection.ts'
 import { logUpkeep } from '../ledger/log/log-upkeep.ts'
 import { StreamHeads } from '../ledger/log/stream-heads.ts'
 import type { Log } from '../ledger/ports.ts'
 import { RunListProjection } from '../ledger/read/run-list-projection.ts'
+import { THREAD_ERRORS } from '../ledger/thread-errors.ts'
 import { threadGivesWay } from '../resources/give-way.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
-import { workerProgram } from '../resources/worker-program.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import type { KeyPlace } from '../settings/places.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { DerivedFileOptions } from '../store/derived-file.ts'
-import type { StoreReader } from '../store/event-store.ts'
+import type { AppendResult, StoreReader } from '../store/event-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
@@ -31,8 +30,10 @@ import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
 import { openSqliteViews } from '../store/sqlite/sqlite-views.ts'
 import { indexAhead } from '../upkeep/index-ahead.ts'
 import { PinnedStore } from '../upkeep/pinned-store.ts'
-import type { FileName, FromUpkeep, ToUpkeep } from '../upkeep/protocol.ts'
-import { HostAppends, UpkeepKeeper } from '../upkeep/upkeep-keeper.ts'
+import type { FileName, UpkeepCalls, UpkeepHostCalls, UpkeepState } from '../upkeep/protocol.ts'
+import { type UpkeepParts, upkeepHandlers } from '../upkeep/upkeep-handlers.ts'
+import { type Owner, type Served, serveThread } from '../workers/serve-thread.ts'
+import { workerProgram } from '../workers/worker-program.ts'
 import type { AheadPlaces } from './index-ahead-worker.ts'
 import { keysAt } from './worker-parts.ts'
 
@@ -49,65 +50,59 @@ export interface UpkeepPlaces {
 
 const STATE_EVERY_MS = 500
 
-type Say = (message: FromUpkeep) => void
+type Host = Owner<UpkeepHostCalls>
 
-interface Opened {
-  readonly keeper: UpkeepKeeper
-  readonly indexing: () => IndexProgress
-  readonly close: () => void
-}
-
-async function serve(port: MessagePort, places: UpkeepPlaces): Promise<void> {
-  const say: Say = (message) => port.postMessage(message)
-  using keys = keysAt(places.keys)
-  using reader = openSqliteReader({ path: places.store })
-  let taken: (opened: Promise<Opened>) => void = () => undefined
-  const opening = new Promise<Opened>((resolve) => {
-    taken = resolve
-  })
-  const ended = new Promise<void>((resolve) => {
-    port.on('message', (message: ToUpkeep) => {
-      if (message.kind === 'take') taken(open(places, { keys, reader, say }))
-      else if (message.kind === 'end') resolve()
-      else opening.then(({ keeper }) => keeper.receive(message)).catch(() => undefined)
-    })
-  })
-  say({ kind: 'ready' })
-  const { keeper, indexing, close } = await opening
+/** The files are another thread's until it answers that they are this one's. */
+async function begin(places: UpkeepPlaces, host: Host): Promise<Served<UpkeepCalls>> {
+  const keys = keysAt(places.keys)
+  const reader = openSqliteReader({ path: places.store })
+  await host.ask('takeFiles', [])
+  const { parts, progress, close } = await open(places, { keys, reader, host })
   // From here on: whoever waits for the files to be opened waits for all of it.
   threadGivesWay({ isWaitedFor: true })
   const telling = setInterval(() => {
-    const heapBytes = getHeapStatistics().used_heap_size
-    say({ kind: 'state', state: { heapBytes, building: keeper.building(), indexing: indexing() } })
+    host.tell('state', [{ heapBytes: getHeapStatistics().used_heap_size, ...progress() }])
   }, STATE_EVERY_MS)
-  await ended
-  clearInterval(telling)
-  await keeper.end()
-  close()
+  return {
+    handlers: upkeepHandlers(parts, logTo(host)),
+    close: async () => {
+      clearInterval(telling)
+      await host.stop()
+      close()
+      reader[Symbol.dispose]()
+      keys[Symbol.dispose]()
+    },
+  }
+}
+
+interface Opened {
+  readonly parts: UpkeepParts
+  readonly progress: () => Pick<UpkeepState, 'building' | 'indexing'>
+  readonly close: () => void
 }
 
 interface Sources {
   readonly keys: WatchedKeys
   readonly reader: StoreReader
-  readonly say: Say
+  readonly host: Host
 }
 
 /** The files, and what brings them up to the store. */
-async function open(places: UpkeepPlaces, { keys, reader, say }: Sources): Promise<Opened> {
+async function open(places: UpkeepPlaces, { keys, reader, host }: Sources): Promise<Opened> {
   const memory = new MemoryBudget(places.memoryBytes)
   const sealer = new Sealer(keys, memory)
-  sealer.onFault((fault) => say({ kind: 'fault', fault }))
+  sealer.onFault((fault) => host.tell('fault', [fault]))
   const logKeys = new LogKeys(keys)
-  const log = logTo(say)
-  const files = openFiles(places, keys, say)
+  const log = logTo(host)
+  const files = openFiles(places, keys, host)
   const identity = { store: readOnlyStore(reader), views: files.views, keys, sealer, logKeys, log, readOnly: true }
   const founding = { ...identity, effects: realEffects() }
   const { origin } = await openLedgerIdentity(founding)
   const stores = { views: new PinnedStore(reader), audit: new PinnedStore(reader), logs: new PinnedStore(reader) }
-  const appends = new HostAppends(say)
+  const append = (fact: LogFact): Promise<AppendResult> => host.ask('append', [fact])
   const logDeps = {
     ...{ store: stores.logs.store, logStore: files.logs, logKeys, sealer, memory, log },
-    ...{ effects: founding.effects, append: appends.append.bind(appends), appendsSoFar: () => 0 },
+    ...{ effects: founding.effects, append, appendsSoFar: () => 0 },
   }
   const caches = logCaches(memory)
   const ahead = readAheadOf(places, log)
@@ -129,18 +124,24 @@ async function open(places: UpkeepPlaces, { keys, reader, say }: Sources): Promi
     },
   }
   return {
-    keeper: new UpkeepKeeper(parts, appends, { say, warn: log.warn }),
-    indexing: () => index.progress,
+    parts,
+    progress: () => ({
+      building: {
+        ...(index.building && { audit: index.building }),
+        ...(parts.logs.building && { logs: parts.logs.building }),
+      },
+      indexing: index.progress,
+    }),
     close: () => {
       for (const file of Object.values(files)) file[Symbol.dispose]()
     },
   }
 }
 
-function openFiles({ paths }: UpkeepPlaces, keys: WatchedKeys, say: Say) {
+function openFiles({ paths }: UpkeepPlaces, keys: WatchedKeys, host: Host) {
   const options = (file: FileName, guard: DerivedFileOptions['guard']): DerivedFileOptions => ({
     ...{ path: paths[file], guard },
-    onRenewed: ({ reason }) => say({ kind: 'renewed', file, reason }),
+    onRenewed: ({ reason }) => host.tell('renewed', [file, reason]),
   })
   return {
     views: openSqliteViews(options('views', fileGuard(keys, 'views'))),
@@ -173,25 +174,16 @@ function loadCheckpoints(path: string | undefined, log: Log): CheckpointFile | u
 }
 
 /** The log of the thread that has one. */
-function logTo(say: Say): Log {
+function logTo(host: Host): Log {
   const line = (level: keyof Log) => (fields: object, message: string) => {
     try {
-      say({ kind: 'log', level, fields, message })
+      host.tell('log', [level, fields, message])
     } catch {
       // Something in it does not pass from one thread to another.
-      say({ kind: 'log', level, fields: {}, message })
+      host.tell('log', [level, {}, message])
     }
   }
   return { info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-const port = parentPort
-if (port === null) throw new Error('upkeep runs in a worker thread')
-try {
-  await serve(port, workerData as UpkeepPlaces)
-} catch (error) {
-  const message = reasonOf(error)
-  port.postMessage({ kind: 'open-failed', message } satisfies FromUpkeep)
-}
-// After the last word of this turn.
-setImmediate(() => port.close())
+await serveThread(begin, THREAD_ERRORS)

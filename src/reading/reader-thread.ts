@@ -1,10 +1,13 @@
 /** @module One thread that reads, from this side: started when it is first needed, and again after an end that nobody requested. */
-import type { Worker } from 'node:worker_threads'
+import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { BundleHost } from '../export/bundle/plan-bundle.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
-import { endWorker, startWorker } from '../resources/worker-life.ts'
+import { THREAD_ERRORS } from '../ledger/thread-errors.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
-import type { FromReader, HostAnswer, HostQuestion, ReaderJob, ToReader } from './protocol.ts'
-import { errorOf } from './read-failure.ts'
+import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
+import type { Handlers } from '../workers/peer.ts'
+import { type HeapLimits, WorkerThread } from '../workers/worker-thread.ts'
+import type { ReaderCalls, ReaderHostCalls, ReaderJob, ReaderPortion } from './protocol.ts'
 
 const RETRY_MS = 1_000
 const END_MS = 2_000
@@ -13,32 +16,35 @@ export interface ReaderThreadOptions {
   /** The thread's program. */
   readonly file: URL
   readonly workerData: unknown
-  /** See `WorkerOptions`. */
+  /** See `HeapLimits`. */
   readonly youngBytes?: number | undefined
   readonly onFault: (fault: SealFault) => void
   /** Called once for each end that nobody requested. */
   readonly onDeath: (reason: string) => void
 }
 
-type Answer = Exclude<Extract<FromReader, { readonly id: number }>, { readonly kind: 'question' }>
+/** Answers what a body asks back. */
+export type BodyHost = IndexOwner & Pick<BundleHost, 'sign'>
 
-/** Answers what a body asks back. Never rejects. */
-export type AnswerHost = (question: HostQuestion) => Promise<HostAnswer>
-
-interface Waiting {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: Error) => void
+/** A body in one life of a thread. All but `leave` reject with `StoreUnavailableError` where the thread is no more. */
+export interface ReaderBody {
+  next(): Promise<ReaderPortion | undefined>
+  trailer(trailer: ExportTrailer): Promise<Uint8Array>
+  /** Nobody wants more. */
+  leave(): void
+  /** Where its thread is gone, so is what it held. */
+  close(): Promise<void>
 }
+
+type Reader = WorkerThread<ReaderCalls, ReaderHostCalls>
 
 /** What runs in it is lost with it: each of its bodies rejects, and whoever asks for another one starts it again. */
 export class ReaderThread {
   readonly #options: ReaderThreadOptions
-  #worker: Worker | undefined
-  #waiting = new Map<number, Waiting>()
-  readonly #hosts = new Map<number, AnswerHost>()
+  readonly #hosts = new Map<number, BodyHost>()
+  #worker: Reader | undefined
   #bodies = 0
   #heapBytes = 0
-  #readiness = new Readiness()
 
   constructor(options: ReaderThreadOptions) {
     this.#options = options
@@ -54,25 +60,18 @@ export class ReaderThread {
     return this.#heapBytes
   }
 
-  /** The life of the thread that a body belongs to: a later one knows nothing of it. */
-  open(id: number, job: ReaderJob, host: AnswerHost): ReaderLine {
+  /** It belongs to this life of the thread: a later one knows nothing of it. */
+  open(id: number, job: ReaderJob, host: BodyHost): ReaderBody {
     const worker = this.#worker ?? this.#start()
     this.#bodies += 1
     this.#hosts.set(id, host)
-    worker.postMessage({ kind: 'open', id, job } satisfies ToReader)
+    worker.tell('open', [id, job])
     return {
-      ask: (message) => {
-        if (worker !== this.#worker) return Promise.reject(lost('it ended'))
-        return new Promise((resolve, reject) => {
-          this.#waiting.set(id, { resolve, reject })
-          worker.ref()
-          worker.postMessage(message)
-        })
-      },
-      leave: () => {
-        if (worker === this.#worker) worker.postMessage({ kind: 'leave', id } satisfies ToReader)
-      },
-      closed: () => {
+      next: () => worker.ask('next', [id]),
+      trailer: (trailer) => worker.ask('trailer', [id, trailer]),
+      leave: () => worker.tell('leave', [id]),
+      close: async () => {
+        await worker.ask('close', [id]).catch(() => undefined)
         this.#hosts.delete(id)
         if (worker === this.#worker) this.#bodies -= 1
       },
@@ -81,95 +80,53 @@ export class ReaderThread {
 
   /** Resolves once it has opened the store; starts it where it does not run. Rejects with `StoreUnavailableError` where it ends before. */
   ready(): Promise<void> {
-    if (this.#worker === undefined) this.#start()
-    return this.#readiness.reached
+    return (this.#worker ?? this.#start()).ready()
   }
 
   async end(): Promise<void> {
     const worker = this.#worker
-    if (worker === undefined) return
-    this.#forget('the server is closing')
-    await endWorker(worker, () => worker.postMessage({ kind: 'end' } satisfies ToReader), END_MS)
+    this.#forget()
+    await worker?.end('the server is closing', END_MS)
   }
 
-  #start(): Worker {
-    const { file, workerData, youngBytes } = this.#options
-    const worker = startWorker<FromReader>({
-      ...{ file, workerData, name: 'reader', ...(youngBytes !== undefined && { youngBytes }) },
-      receive: (message) => this.#receive(message),
-      ended: (reason) => {
-        if (worker !== this.#worker) return
-        this.#forget(reason)
-        this.#options.onDeath(reason)
+  #start(): Reader {
+    const { file, workerData, youngBytes, onDeath } = this.#options
+    const heap: HeapLimits = youngBytes === undefined ? {} : { youngBytes }
+    const worker: Reader = new WorkerThread({
+      ...{ program: file, workerData, name: 'reader', heap, errors: THREAD_ERRORS, handlers: this.#handlers() },
+      lost: ({ message }) =>
+        new StoreUnavailableError(`the thread that reads is gone (${message}): ask again`, RETRY_MS),
+      onDeath: ({ message }) => {
+        this.#forget()
+        onDeath(message)
       },
     })
     this.#worker = worker
-    this.#readiness = new Readiness()
     return worker
   }
 
-  #receive(message: FromReader): void {
-    if (message.kind === 'ready') this.#readiness.reach()
-    if (message.kind === 'fault') this.#options.onFault(message.fault)
-    if (message.kind === 'memory') this.#heapBytes = message.heapBytes
-    if (!('id' in message)) return
-    if (message.kind === 'question') {
-      this.#answer(message.id, message.question)
-      return
+  #handlers(): Handlers<ReaderHostCalls> {
+    return {
+      vouch: (id, damage) => this.#hostOf(id).vouch(damage),
+      opening: (id) => this.#hostOf(id).opening(),
+      opened: (id) => this.#hostOf(id).opened(),
+      sign: (id, payloadType, payload) => this.#hostOf(id).sign(payloadType, payload),
+      fault: (fault) => this.#options.onFault(fault),
+      heap: (bytes) => {
+        this.#heapBytes = bytes
+      },
     }
-    const waiting = this.#waiting.get(message.id)
-    this.#waiting.delete(message.id)
-    if (this.#waiting.size === 0) this.#worker?.unref()
-    if (message.kind === 'failed') waiting?.reject(errorOf(message.failure))
-    else waiting?.resolve(message)
   }
 
-  #answer(id: number, question: HostQuestion): void {
-    const worker = this.#worker
-    void this.#hosts
-      .get(id)?.(question)
-      .then((answer) => {
-        // One that came too late is for nobody.
-        if (worker === this.#worker) worker?.postMessage({ kind: 'answer', id, answer } satisfies ToReader)
-      })
+  #hostOf(id: number): BodyHost {
+    const host = this.#hosts.get(id)
+    if (host === undefined) throw new RangeError('this body was closed')
+    return host
   }
 
-  #forget(reason: string): void {
-    const waiting = this.#waiting
+  #forget(): void {
     this.#worker = undefined
-    this.#waiting = new Map()
     this.#bodies = 0
     this.#heapBytes = 0
-    for (const { reject } of waiting.values()) reject(lost(reason))
-    this.#readiness.miss(lost(reason))
   }
-}
-
-/** Of one life of a thread. */
-class Readiness {
-  readonly reached: Promise<void>
-  reach: () => void = () => undefined
-  miss: (error: Error) => void = () => undefined
-
-  constructor() {
-    this.reached = new Promise((resolve, reject) => {
-      this.reach = resolve
-      this.miss = reject
-    })
-    // Nobody may wait for it.
-    this.reached.catch(() => undefined)
-  }
-}
-
-/** To one body in one life of a thread. */
-export interface ReaderLine {
-  /** Rejects with `StoreUnavailableError` where the thread is no more; one question at a time. */
-  readonly ask: (message: ToReader) => Promise<Answer>
-  /** Nobody wants more. */
-  readonly leave: () => void
-  readonly closed: () => void
-}
-
-function lost(reason: string): StoreUnavailableError {
-  return new StoreUnavailableError(`the thread that reads is gone (${reason}): ask again`, RETRY_MS)
 }

@@ -19,16 +19,15 @@ import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { Caller } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
 import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
-import type { HostAnswer, HostQuestion, PagePortion, ReaderJob, ReaderPortion } from './protocol.ts'
-import { failureOf } from './read-failure.ts'
-import { type AnswerHost, type ReaderLine, ReaderThread } from './reader-thread.ts'
+import type { PagePortion, ReaderJob, ReaderPortion } from './protocol.ts'
+import { type BodyHost, type ReaderBody, ReaderThread } from './reader-thread.ts'
 import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
 
 export interface ReaderThreadsOptions {
   readonly count: number
   readonly file: URL
   readonly workerData: unknown
-  /** Of each thread: see `WorkerOptions`. */
+  /** Of each thread: see `HeapLimits`. */
   readonly youngBytes?: number
   readonly log: Log
   /** An event that one of them read does not verify. */
@@ -73,15 +72,7 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
 
   body(request: BodyRequest): ExportBody {
     const { open, portions } = this.#begun<BodyPortion>({ kind: 'export', request })
-    return {
-      ...portions,
-      trailer: async (trailer) => {
-        const { line, id } = open()
-        const answer = await line.ask({ kind: 'trailer', id, trailer })
-        if (answer.kind !== 'trailer') throw new TypeError(`a reader answered ${answer.kind}`)
-        return answer.chunk
-      },
-    }
+    return { ...portions, trailer: (trailer) => open().trailer(trailer) }
   }
 
   /** A stretch of an export: `isFirst` where it begins the file. */
@@ -126,26 +117,20 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
   #begun<T extends ReaderPortion>(
     job: ReaderJob,
     bundleHost?: Pick<BundleHost, 'sign'>,
-  ): { readonly open: () => { readonly line: ReaderLine; readonly id: number }; readonly portions: Portions<T> } {
+  ): { readonly open: () => ReaderBody; readonly portions: Portions<T> } {
     const id = ++this.#lastId
-    let line: ReaderLine | undefined
+    let body: ReaderBody | undefined
     const host = hostOf(this.#index, bundleHost)
     const open = () => {
-      line ??= this.#leastBusy().open(id, job, host.answer)
-      return { line, id }
+      body ??= this.#leastBusy().open(id, job, host)
+      return body
     }
     const portions: Portions<T> = {
-      next: async () => {
-        const answer = await open().line.ask({ kind: 'next', id })
-        if (answer.kind !== 'portion') throw new TypeError(`a reader answered ${answer.kind}`)
-        // A job is answered with portions of its own kind.
-        return answer.portion as T | undefined
-      },
-      leave: () => line?.leave(),
+      // A job is answered with portions of its own kind.
+      next: async () => (await open().next()) as T | undefined,
+      leave: () => body?.leave(),
       close: async () => {
-        // Where its thread is gone, so is what it held.
-        await line?.ask({ kind: 'close', id }).catch(() => undefined)
-        line?.closed()
+        await body?.close()
         await host.closed()
       },
     }
@@ -172,33 +157,23 @@ export class ReaderThreads implements BodyMaker, BundleMaker, AnswerMaker, Answe
   }
 }
 
-interface Host {
-  readonly answer: AnswerHost
-  /** The body is closed, or gone with its thread. */
-  readonly closed: () => Promise<void>
-}
-
-/** Of one body. */
-function hostOf(index: IndexOwner, bundle: Pick<BundleHost, 'sign'> | undefined): Host {
+/** Of one body. `closed`: it is closed, or gone with its thread. */
+function hostOf(
+  index: IndexOwner,
+  bundle: Pick<BundleHost, 'sign'> | undefined,
+): BodyHost & { readonly closed: () => Promise<void> } {
   let isOpening = false
-  const answered = async (question: HostQuestion): Promise<HostAnswer> => {
-    switch (question.what) {
-      case 'index-state':
-        return { what: 'index-state', state: await index.vouch(question.damage) }
-      case 'index-opening':
-        isOpening = true
-        await index.opening()
-        return { what: 'noted' }
-      case 'index-opened':
-        isOpening = false
-        await index.opened()
-        return { what: 'noted' }
-      case 'sign':
-        return { what: 'signed', envelope: await bundle?.sign(question.payloadType, question.payload) }
-    }
-  }
   return {
-    answer: (question) => answered(question).catch((error: unknown) => ({ what: 'failed', failure: failureOf(error) })),
+    vouch: (damage) => index.vouch(damage),
+    opening: async () => {
+      isOpening = true
+      await index.opening()
+    },
+    opened: async () => {
+      isOpening = false
+      await index.opened()
+    },
+    sign: async (payloadType, payload) => await bundle?.sign(payloadType, payload),
     closed: async () => {
       if (isOpening) await index.opened()
     },

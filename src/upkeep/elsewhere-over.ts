@@ -1,20 +1,18 @@
-/** @module What the ledger asks of the thread that has the files, as tasks for it. */
+/** @module What the ledger asks of the thread that has the files, as calls of it. */
 import type { Elsewhere } from '../ledger/upkeep.ts'
-import type { Position } from '../store/event-store.ts'
-import type { TaskDone, UpkeepState, UpkeepTask } from './protocol.ts'
+import type { Following, UpkeepCalls, UpkeepState } from './protocol.ts'
 
-/** Tasks that bring a file up to the store. */
-export type Following = Extract<UpkeepTask, { readonly until: Position }>['what']
+type Answer<K extends keyof UpkeepCalls> = ReturnType<UpkeepCalls[K]>
 
 export interface Tasks {
   /** As the thread last reported. */
   readonly state: () => UpkeepState
-  readonly task: (task: UpkeepTask) => Promise<TaskDone>
-  /** A task up to the end of the store as it is at the call. */
-  readonly follow: (what: Following, signal?: AbortSignal) => Promise<TaskDone>
+  readonly ask: <K extends keyof UpkeepCalls>(what: K, args: Parameters<UpkeepCalls[K]>) => Promise<Awaited<Answer<K>>>
+  /** A task up to the end of the store as it is at the call. Undefined where nobody waits for it any more, and of an empty store. */
+  readonly follow: <K extends Following>(what: K, signal?: AbortSignal) => Promise<Answer<K> | undefined>
 }
 
-export function elsewhereOver({ state, task, follow }: Tasks): Elsewhere {
+export function elsewhereOver({ state, ask, follow }: Tasks): Elsewhere {
   let faults = 0
   return {
     get faults() {
@@ -27,24 +25,22 @@ export function elsewhereOver({ state, task, follow }: Tasks): Elsewhere {
       return state().building.audit
     },
     listRuns: async (signal) => {
-      const { hasFaults } = await follow('list-runs', signal)
-      if (hasFaults === true) faults += 1
+      if (await follow('listRuns', signal)) faults += 1
     },
     index: async (signal) => void (await follow('index', signal)),
     indexOwner: {
-      vouch: async (damage) => (await task({ what: 'vouch', ...(damage !== undefined && { damage }) })).state,
-      opening: async () => void (await task({ what: 'opening' })),
-      opened: async () => void (await task({ what: 'opened' })),
+      vouch: (damage) => ask('vouch', [damage]),
+      opening: () => ask('opening', []),
+      opened: () => ask('opened', []),
     },
     logs: {
       get building() {
         return state().building.logs
       },
-      catchUp: async (signal) => void (await follow('follow-logs', signal)),
-      sign: async (signal) => (await follow('sign-logs', signal)).signed ?? 0,
-      restoreHeads: async (signal) => void (await follow('restore-heads', signal)),
-      streamPath: async (tenant, stream, size, root) =>
-        (await task({ what: 'stream-path', tenant, stream, size, root })).path,
+      catchUp: async (signal) => void (await follow('followLogs', signal)),
+      sign: async (signal) => (await follow('signLogs', signal)) ?? 0,
+      restoreHeads: async (signal) => void (await follow('restoreHeads', signal)),
+      streamPath: (...place) => ask('streamPath', place),
     },
   }
 }

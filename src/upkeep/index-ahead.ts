@@ -5,17 +5,17 @@
 import type { PageColumns } from '../ledger/audit/page-columns.ts'
 import { pageOfColumns } from '../ledger/audit/page-columns.ts'
 import type { PageRange, PageToIndex } from '../ledger/audit/page-to-index.ts'
-import { endWorker, startWorker } from '../resources/worker-life.ts'
 import type { Position } from '../store/event-store.ts'
+import type { NoCalls } from '../workers/peer.ts'
+import { WorkerThread } from '../workers/worker-thread.ts'
 
 /** Pages that are read and not yet taken: some 3 MB, 12 MiB at most; with fewer it would wait while others are being written. */
-export const PAGES_AHEAD = 12
+const PAGES_AHEAD = 12
 /** A shorter way is done by the time that a thread has started. */
 const EVENTS_MIN = 20_000
 const END_MS = 250
-const HEAP_BYTES = 192 * 1024 * 1024
-/** What it makes is handed over at once; with more it would keep garbage for as long. */
-const YOUNG_BYTES = 16 * 1024 * 1024
+/** What it makes is handed over at once; with more for young objects it would keep garbage for as long. */
+const HEAP = { bytes: 192 * 1024 * 1024, youngBytes: 16 * 1024 * 1024 }
 
 /** What the thread starts with, beside where its store lies. */
 export interface AheadRange {
@@ -23,12 +23,10 @@ export interface AheadRange {
   readonly until: Position
 }
 
-export type ToAhead = { readonly kind: 'more' } | { readonly kind: 'end' }
-
-export type FromAhead =
-  | { readonly kind: 'page'; readonly page: PageColumns }
-  | { readonly kind: 'over' }
-  | { readonly kind: 'open-failed'; readonly message: string }
+/** What the thread can be asked: each call gives the next page, and undefined once there is none. */
+export interface AheadCalls {
+  readonly next: () => PageColumns | undefined
+}
 
 export interface IndexAheadOptions {
   /** The thread's program. */
@@ -47,36 +45,31 @@ export async function* indexAhead(
   range: PageRange,
 ): AsyncGenerator<PageToIndex, void> {
   if (Number(range.until) - Number(range.after ?? 0) < eventsMin) return
-  const arrived: Exclude<FromAhead, { readonly kind: 'open-failed' }>[] = []
-  let lost: string | undefined
-  let wake = (): void => undefined
-  const worker = startWorker<FromAhead>({
-    ...{ file, workerData: { ...places, range }, name: 'index-ahead', heapBytes: HEAP_BYTES, youngBytes: YOUNG_BYTES },
-    receive: (message) => {
-      arrived.push(message)
-      wake()
-    },
-    ended: (why) => {
-      lost = why
-      wake()
-    },
+  const worker = new WorkerThread<AheadCalls, NoCalls>({
+    ...{ program: file, workerData: { ...places, range }, name: 'index-ahead', heap: HEAP, handlers: {} },
+    lost: (why) => why,
   })
-  // Whoever writes the index waits for nothing else.
-  worker.ref()
+  const asked: Promise<{ readonly page: PageColumns | undefined } | { readonly lost: string }>[] = []
+  const ask = (): void => {
+    const next = worker.ask('next', [])
+    asked.push(
+      next.then(
+        (page) => ({ page }),
+        ({ message }: Error) => ({ lost: message }),
+      ),
+    )
+  }
+  for (let ahead = 0; ahead < PAGES_AHEAD; ahead += 1) ask()
   try {
     for (;;) {
-      const message = arrived.shift()
-      if (message?.kind === 'over') return
-      if (message !== undefined) {
-        worker.postMessage({ kind: 'more' } satisfies ToAhead)
-        yield pageOfColumns(message.page)
-      } else if (lost !== undefined) return onLost(lost)
-      else
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
+      const next = await asked.shift()
+      if (next === undefined) return
+      if ('lost' in next) return onLost(next.lost)
+      if (next.page === undefined) return
+      ask()
+      yield pageOfColumns(next.page)
     }
   } finally {
-    await endWorker(worker, () => worker.postMessage({ kind: 'end' } satisfies ToAhead), END_MS)
+    await worker.end('the index has what it needs', END_MS)
   }
 }

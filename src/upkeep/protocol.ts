@@ -3,7 +3,7 @@ import type { IndexProgress } from '../ledger/audit/index-building.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { LogFact } from '../ledger/log/log-deps.ts'
 import type { Log } from '../ledger/ports.ts'
-import type { StreamPath } from '../merkle/stream-tree.ts'
+import type { LogUpkeep } from '../ledger/upkeep.ts'
 import type { AppendResult, Position } from '../store/event-store.ts'
 import type { FoldRow } from '../store/view-store.ts'
 
@@ -11,57 +11,44 @@ export const FILES = ['views', 'audit', 'logs'] as const
 
 export type FileName = (typeof FILES)[number]
 
-/** What takes its time, and is answered `done` or `failed`. `until`: where the store is, whose events it has to see up to there. */
-export type UpkeepTask =
-  | { readonly what: 'list-runs' | 'index' | 'follow-logs' | 'sign-logs' | 'restore-heads'; readonly until: Position }
-  | {
-      readonly what: 'stream-path'
-      readonly tenant: string
-      readonly stream: string
-      readonly size: number
-      readonly root: Uint8Array
-    }
+/** What the thread can be asked. `until`: where the store is, whose events it has to see up to there. */
+export interface UpkeepCalls {
+  /** Whether faults came in, or may have come in before this thread began. */
+  readonly listRuns: (until: Position) => boolean
+  readonly index: (until: Position) => void
+  readonly followLogs: (until: Position) => void
+  /** How many it signed. */
+  readonly signLogs: (until: Position) => number
+  readonly restoreHeads: (until: Position) => void
+  readonly streamPath: LogUpkeep['streamPath']
   /** For whoever reads the index in another thread: whether it is the ledger's, and that a connection is about to open it, or has. */
-  | { readonly what: 'vouch'; readonly damage?: string }
-  | { readonly what: 'opening' | 'opened' }
-
-export type ToUpkeep =
-  /** The files are the thread's from here on: it opens them. */
-  | { readonly kind: 'take' }
-  | { readonly kind: 'task'; readonly id: number; readonly task: UpkeepTask }
-  /** Nobody waits for it any more: it stops where it is. */
-  | { readonly kind: 'abort'; readonly id: number }
-  /** What became of a fact; undefined where it could not be handed to the store. */
-  | { readonly kind: 'appended'; readonly id: number; readonly result: AppendResult | undefined }
-  | { readonly kind: 'save-fold'; readonly row: FoldRow }
-  | { readonly kind: 'save-note'; readonly name: string; readonly text: string }
+  readonly vouch: (damage: string | undefined) => string | undefined
+  readonly opening: () => void
+  readonly opened: () => void
+  /** Told, as all that follows. */
+  readonly saveFold: (row: FoldRow) => void
+  readonly saveNote: (name: string, text: string) => void
   /** Somebody who read the file found it damaged. */
-  | { readonly kind: 'renew'; readonly file: FileName; readonly reason: string }
+  readonly renew: (file: FileName, reason: string) => void
   /** New keys are on record. */
-  | { readonly kind: 'keys-changed' }
-  | { readonly kind: 'end' }
-
-export interface TaskDone {
-  /** Of the run list: faults came in, or may have come in before this thread began. */
-  readonly hasFaults?: boolean
-  /** Logs that were signed. */
-  readonly signed?: number
-  readonly path?: StreamPath | undefined
-  /** Of the index, where it is vouched for. */
-  readonly state?: string | undefined
+  readonly keysChanged: () => void
 }
 
-/** Why a task came to nothing. */
-export type UpkeepFailure =
-  | { readonly kind: 'unavailable'; readonly message: string; readonly retryAfterMs: number }
-  /** The file of this view takes no writes, or not what an event says. */
-  | {
-      readonly kind: 'behind'
-      readonly view: 'the run list' | "the auditors' index"
-      readonly isOfRows: boolean
-      readonly message: string
-    }
-  | { readonly kind: 'other'; readonly message: string }
+/** Tasks that bring a file up to the store. */
+export type Following = 'listRuns' | 'index' | 'followLogs' | 'signLogs' | 'restoreHeads'
+
+/** What it asks of the thread that writes the store. */
+export interface UpkeepHostCalls {
+  /** Answered when the files are its own to open: nobody else writes them any more. */
+  readonly takeFiles: () => void
+  /** A fact to be sealed and appended. */
+  readonly append: (fact: LogFact) => AppendResult
+  /** Told, as all that follows: the file was rebuilt. */
+  readonly renewed: (file: FileName, reason: string) => void
+  readonly state: (state: UpkeepState) => void
+  readonly log: (level: keyof Log, fields: object, message: string) => void
+  readonly fault: (fault: SealFault) => void
+}
 
 export interface UpkeepState {
   readonly heapBytes: number
@@ -70,17 +57,3 @@ export interface UpkeepState {
   /** Of the index's pass that runs, or ran last. */
   readonly indexing: IndexProgress
 }
-
-export type FromUpkeep =
-  /** It could begin: it has opened none of the files yet. */
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'open-failed'; readonly message: string }
-  | { readonly kind: 'done'; readonly id: number; readonly done: TaskDone }
-  | { readonly kind: 'failed'; readonly id: number; readonly failure: UpkeepFailure }
-  /** To be sealed and appended by whoever writes the store. */
-  | { readonly kind: 'append'; readonly id: number; readonly fact: LogFact }
-  /** The file was rebuilt. */
-  | { readonly kind: 'renewed'; readonly file: FileName; readonly reason: string }
-  | { readonly kind: 'state'; readonly state: UpkeepState }
-  | { readonly kind: 'log'; readonly level: keyof Log; readonly fields: object; readonly message: string }
-  | { readonly kind: 'fault'; readonly fault: SealFault }

@@ -1,22 +1,23 @@
 /** @module The thread that writes the files that follow the store, from this side: started at once, and again after an end that nobody requested. */
-import type { Worker } from 'node:worker_threads'
 import type { LogFact } from '../ledger/log/log-deps.ts'
 import type { Log } from '../ledger/ports.ts'
+import { THREAD_ERRORS } from '../ledger/thread-errors.ts'
 import type { Elsewhere, Upkeep, UpkeepHost } from '../ledger/upkeep.ts'
-import { endWorker, startWorker } from '../resources/worker-life.ts'
 import { type AppendResult, type EventStore, StoreUnavailableError } from '../store/event-store.ts'
-import { elsewhereOver, type Following } from './elsewhere-over.ts'
-import type { FileName, FromUpkeep, TaskDone, ToUpkeep, UpkeepState, UpkeepTask } from './protocol.ts'
-import { errorOf } from './upkeep-failure.ts'
+import type { Handlers } from '../workers/peer.ts'
+import { WorkerThread } from '../workers/worker-thread.ts'
+import { elsewhereOver } from './elsewhere-over.ts'
+import type { FileName, Following, UpkeepCalls, UpkeepHostCalls, UpkeepState } from './protocol.ts'
 
 /** After the start of the process: one that ends before needs no thread. */
 const START_MS = 1_000
-/** Of its heap: with more it takes no less time, and keeps garbage for longer. */
-const YOUNG_BYTES = 16 * 1024 * 1024
+/** With more for young objects it takes no less time, and keeps garbage for longer. */
+const HEAP = { youngBytes: 16 * 1024 * 1024 }
 const END_MS = 1_000
 /** After the second end in a row that nobody requested; twice as long each time, until a task is done. */
 const AGAIN_MS = 250
 const AGAIN_MAX_MS = 30_000
+const FACT_RETRY_MS = 1_000
 
 export interface UpkeepThreadOptions {
   /** The thread's program. */
@@ -40,10 +41,7 @@ export interface UpkeepStats {
   readonly deaths: number
 }
 
-interface Waiting {
-  readonly resolve: (done: TaskDone) => void
-  readonly reject: (error: Error) => void
-}
+type Thread = WorkerThread<UpkeepCalls, UpkeepHostCalls>
 
 const IDLE: UpkeepState = { heapBytes: 0, building: {}, indexing: { indexedEvents: 0, percent: 0 } }
 
@@ -52,11 +50,9 @@ export class UpkeepThread implements AsyncDisposable {
   readonly #options: UpkeepThreadOptions
   readonly #elsewhere: Elsewhere
   #host: UpkeepHost | undefined
-  #worker: Worker | undefined
-  #waiting = new Map<number, Waiting>()
+  #worker: Thread | undefined
   #state = IDLE
   #deaths = 0
-  #lastId = 0
   #againAtMs = 0
   #waitMs = 0
   #isClosed = false
@@ -73,7 +69,7 @@ export class UpkeepThread implements AsyncDisposable {
     this.#options = options
     this.#elsewhere = elsewhereOver({
       state: () => this.#state,
-      task: (task) => this.#task(task),
+      ask: (what, args) => this.#ask(what, args),
       follow: (what, signal) => this.#follow(what, signal),
     })
   }
@@ -89,7 +85,7 @@ export class UpkeepThread implements AsyncDisposable {
       },
       do: (here, there) => this.do(here, there),
       coming: () => this.coming(),
-      keysChanged: () => this.say({ kind: 'keys-changed' }),
+      keysChanged: () => this.tell('keysChanged', []),
     }
   }
 
@@ -103,7 +99,7 @@ export class UpkeepThread implements AsyncDisposable {
     if (!this.#isToCome()) return undefined
     const worker = this.#worker ?? this.#start()
     // Until it has done what it is waited for.
-    worker.ref()
+    worker.hold()
     return this.#came()
   }
 
@@ -118,8 +114,8 @@ export class UpkeepThread implements AsyncDisposable {
   }
 
   /** What nobody waits for. Without a thread it is lost: the next one reads the files and the keys as they are. */
-  say(message: ToUpkeep): void {
-    this.#worker?.postMessage(message)
+  tell<K extends keyof UpkeepCalls>(what: K, args: Parameters<UpkeepCalls[K]>): void {
+    this.#worker?.tell(what, args)
   }
 
   stats(): UpkeepStats {
@@ -132,14 +128,9 @@ export class UpkeepThread implements AsyncDisposable {
     clearTimeout(this.#first)
     this.#notify()
     const worker = this.#worker
-    if (worker === undefined) return
-    this.#forget('the server is closing')
-    const leave = (): void => {
-      // One that has no files yet has nothing to leave in order.
-      if (!this.#isTaken) void worker.terminate()
-      else worker.postMessage({ kind: 'end' } satisfies ToUpkeep)
-    }
-    await endWorker(worker, leave, END_MS)
+    this.#forget()
+    // One that has no files yet has nothing to leave in order.
+    await worker?.end('the server is closing', this.#isTaken ? END_MS : 0)
   }
 
   #change(): Promise<void> {
@@ -164,39 +155,42 @@ export class UpkeepThread implements AsyncDisposable {
     }
   }
 
-  async #take(worker: Worker): Promise<void> {
+  /** Resolves when the files are that thread's. */
+  async #take(worker: Thread): Promise<void> {
     if (this.#isTaken) return
     this.#isWaitingToTake = true
     while (this.#here > 0 && !this.#isClosed) await this.#change()
+    this.#isWaitingToTake = false
     // Dead meanwhile, it has taken nothing: the next one will.
-    if (!this.#isClosed && worker === this.#worker) {
+    const isGone = this.#isClosed || worker !== this.#worker
+    if (!isGone) {
       this.#options.handOver()
       this.#isTaken = true
-      worker.postMessage({ kind: 'take' } satisfies ToUpkeep)
     }
-    this.#isWaitingToTake = false
     this.#notify()
-  }
-
-  async #follow(what: Following, signal?: AbortSignal): Promise<TaskDone> {
-    const until = await this.#options.store.end()
-    return until === undefined ? {} : await this.#task({ what, until }, signal)
+    if (isGone) throw threadLost('it is no more waited for', AGAIN_MS)
   }
 
   /** Aborted, it comes to nothing at once, whatever the thread is at. */
-  async #task(task: UpkeepTask, signal?: AbortSignal): Promise<TaskDone> {
-    if (signal?.aborted === true) return {}
+  async #follow<K extends Following>(what: K, signal?: AbortSignal): Promise<ReturnType<UpkeepCalls[K]> | undefined> {
+    const until = await this.#options.store.end()
+    if (until === undefined || signal?.aborted === true) return undefined
+    const args = [until] as Parameters<UpkeepCalls[K]>
+    return await this.#ask(what, args, signal).catch((error: unknown) => {
+      if (signal?.aborted === true) return undefined
+      throw error
+    })
+  }
+
+  async #ask<K extends keyof UpkeepCalls>(
+    what: K,
+    args: Parameters<UpkeepCalls[K]>,
+    signal?: AbortSignal,
+  ): Promise<Awaited<ReturnType<UpkeepCalls[K]>>> {
     const worker = this.#worker ?? this.#start()
-    const id = ++this.#lastId
-    const abort = (): void => {
-      this.say({ kind: 'abort', id })
-      this.#taken(id)?.resolve({})
-    }
-    const done = new Promise<TaskDone>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
-    worker.ref()
-    worker.postMessage({ kind: 'task', id, task } satisfies ToUpkeep)
-    signal?.addEventListener('abort', abort, { once: true })
-    return await done.finally(() => signal?.removeEventListener('abort', abort))
+    const answer = await worker.ask(what, args, signal)
+    this.#waitMs = 0
+    return answer
   }
 
   #startIn(ms: number): void {
@@ -206,74 +200,57 @@ export class UpkeepThread implements AsyncDisposable {
   }
 
   /** Throws `StoreUnavailableError` where it ended a short while ago, or the server closes. */
-  #start(): Worker {
+  #start(): Thread {
     const leftMs = this.#againAtMs - performance.now()
     if (this.#isClosed || leftMs > 0) throw threadLost('it ended', Math.max(AGAIN_MS, leftMs))
     const { file, workerData } = this.#options
-    const worker = startWorker<FromUpkeep>({
-      ...{ file, workerData, name: 'upkeep', youngBytes: YOUNG_BYTES },
-      receive: (message) => {
-        if (worker === this.#worker) this.#receive(message, worker)
-      },
-      ended: (why) => {
-        if (worker === this.#worker) this.#died(why)
-      },
+    const worker: Thread = new WorkerThread({
+      ...{ program: file, workerData, name: 'upkeep', heap: HEAP, errors: THREAD_ERRORS },
+      handlers: this.#handlers(() => worker),
+      lost: ({ message }) => threadLost(message, AGAIN_MS),
+      onDeath: ({ message }) => this.#died(message),
     })
     this.#worker = worker
-    if (this.#isTaken) worker.postMessage({ kind: 'take' } satisfies ToUpkeep)
     return worker
+  }
+
+  #handlers(worker: () => Thread): Handlers<UpkeepHostCalls> {
+    const { log, onRenewed } = this.#options
+    return {
+      takeFiles: () => this.#take(worker()),
+      append: (fact) => this.#append(fact),
+      renewed: (file, reason) => onRenewed(file, reason),
+      state: (state) => {
+        this.#state = state
+      },
+      log: (level, fields, message) => log[level](fields, message),
+      fault: (fault) => this.#host?.onFault(fault),
+    }
   }
 
   #died(reason: string): void {
     this.#deaths += 1
     this.#againAtMs = performance.now() + this.#waitMs
     this.#waitMs = Math.min(Math.max(AGAIN_MS, 2 * this.#waitMs), AGAIN_MAX_MS)
-    this.#forget(reason)
+    this.#forget()
     this.#notify()
     this.#options.log.warn({ why: reason }, this.#isTaken ? DIED : NOT_BEGUN)
     // Once it has the files, whoever needs them starts it.
     if (!this.#isTaken) this.#startIn(START_MS + this.#waitMs)
   }
 
-  #receive(message: FromUpkeep, worker: Worker): void {
-    const { log, onRenewed } = this.#options
-    if (message.kind === 'ready') void this.#take(worker)
-    else if (message.kind === 'done') {
-      this.#waitMs = 0
-      this.#taken(message.id)?.resolve(message.done)
-    } else if (message.kind === 'failed') this.#taken(message.id)?.reject(errorOf(message.failure))
-    else if (message.kind === 'append') void this.#append(message.id, message.fact)
-    else if (message.kind === 'renewed') onRenewed(message.file, message.reason)
-    else if (message.kind === 'state') this.#state = message.state
-    else if (message.kind === 'log') log[message.level](message.fields, message.message)
-    else if (message.kind === 'fault') this.#host?.onFault(message.fault)
-  }
-
-  #taken(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (this.#waiting.size === 0) this.#worker?.unref()
-    return waiting
-  }
-
-  async #append(id: number, fact: LogFact): Promise<void> {
-    const worker = this.#worker
-    let result: AppendResult | undefined
+  async #append(fact: LogFact): Promise<AppendResult> {
     try {
-      result = await this.#host?.append(fact)
+      if (this.#host !== undefined) return await this.#host.append(fact)
     } catch (error) {
       this.#options.log.warn({ err: error, type: fact.type }, 'a fact could not be handed to the store')
     }
-    // One that came too late is for nobody: the next thread reads whether it is there.
-    if (worker === this.#worker) worker?.postMessage({ kind: 'appended', id, result } satisfies ToUpkeep)
+    return { kind: 'unavailable', detail: 'it could not be handed to the store', retryAfterMs: FACT_RETRY_MS }
   }
 
-  #forget(reason: string): void {
-    const waiting = this.#waiting
+  #forget(): void {
     this.#worker = undefined
-    this.#waiting = new Map()
     this.#state = IDLE
-    for (const { reject } of waiting.values()) reject(threadLost(reason, AGAIN_MS))
   }
 }
 

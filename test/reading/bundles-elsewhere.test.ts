@@ -136,9 +136,9 @@ async function replayed(portions: Portions<ReplayPortion>): Promise<{ text: stri
 
 /** Dies of the second request. */
 const MORTAL = new URL(
-  `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.on('message', ({ kind, id }) => {
-    if (kind === 'open') parentPort.postMessage({ kind: 'question', id, question: { what: 'sign', payloadType: 't', payload: new Uint8Array(3) } })
-    else if (kind === 'answer') process.exit(3)
+  `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.on('message', ({ kind, name, args: [body] = [] }) => {
+    if (name === 'open') parentPort.postMessage({ kind: 'call', id: 1, name: 'sign', args: [body, 't', new Uint8Array(3)] })
+    else if (kind === 'done') process.exit(3)
   })`,
 )
 

@@ -165,17 +165,18 @@ test('an export of a query is the same, byte for byte, whichever thread makes it
 
 /** Answers with one page, and dies of the next request. */
 const MORTAL = new URL(
-  `data:text/javascript,import { parentPort } from 'node:worker_threads'; let pages = 0; parentPort.on('message', ({ kind, id }) => {
-    if (kind !== 'next') return
+  `data:text/javascript,import { parentPort } from 'node:worker_threads'; let pages = 0; parentPort.on('message', ({ name, id }) => {
+    if (name !== 'next') return
     if (++pages > 1) process.exit(3)
-    parentPort.postMessage({ kind: 'portion', id, portion: { chunk: new Uint8Array([10]), rows: 1, events: 1, bytes: 1, digest: 'd' } })
+    parentPort.postMessage({ kind: 'done', id, value: { chunk: new Uint8Array([10]), rows: 1, events: 1, bytes: 1, digest: 'd' } })
   })`,
 )
 /** Never answers. */
 const SILENT = new URL(
-  `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.on('message', ({ kind, id }) => {
-    if (kind === 'leave') parentPort.postMessage({ kind: 'failed', id, failure: { message: 'left', hasLeft: true } });
-    if (kind === 'close') parentPort.postMessage({ kind: 'closed', id })
+  `data:text/javascript,import { parentPort } from 'node:worker_threads'; let asked; parentPort.on('message', ({ name, id }) => {
+    if (name === 'next') asked = id;
+    if (name === 'leave') parentPort.postMessage({ kind: 'failed', id: asked, failure: { message: 'left', kind: 'reader-left' } });
+    if (name === 'close') parentPort.postMessage({ kind: 'done', id })
   })`,
 )
 

@@ -135,7 +135,7 @@ const MORTAL = new URL(
   `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.postMessage({ kind: 'ready' }); parentPort.on('message', () => process.exit(3))`,
 )
 const UNABLE = new URL(
-  `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.postMessage({ kind: 'open-failed', message: 'no' }); process.exit(1)`,
+  `data:text/javascript,import { parentPort } from 'node:worker_threads'; parentPort.postMessage({ kind: 'open-failed', failure: { message: 'no' } }); process.exit(1)`,
 )
 
 test('a thread that dies amid its work ends the export, on record as cut and without a trailer, never a shorter file (F159)', async () => {

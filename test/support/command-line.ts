@@ -61,7 +61,11 @@ export async function countersign(args: readonly string[], options: CommandOptio
 /** Runs any program to its end. */
 export async function runCommand(
   command: readonly string[],
-  { stdin = '', ...options }: SpawnOptions & { readonly stdin?: string } = {},
+  {
+    stdin = '',
+    maxMs = COMMAND_MAX_MS,
+    ...options
+  }: SpawnOptions & { readonly stdin?: string; readonly maxMs?: number } = {},
 ): Promise<CommandResult> {
   const child = spawnTracked(command, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
   const output = collected(child)
@@ -69,7 +73,7 @@ export async function runCommand(
   child.stdin?.on('error', () => {})
   child.stdin?.end(stdin)
   try {
-    const ended = await within(endOf(child), command.join(' '), COMMAND_MAX_MS)
+    const ended = await within(endOf(child), command.join(' '), maxMs)
     return { ...ended, ...output }
   } catch (error) {
     child.kill('SIGKILL')

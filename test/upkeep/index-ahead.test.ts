@@ -105,10 +105,13 @@ test('the index is the same as without it, row by row and word by word', async (
 })
 
 for (const [title, code] of [
-  ['before its first page', "if (message.kind === 'page') process.exit(1)"],
-  ['after its first page', "if (message.kind === 'page' && said++ > 0) process.exit(1)"],
-  ['without a word', "if (message.kind === 'over') process.exit(1)"],
-  ['by an error', "if (message.kind === 'page' && said++ > 0) throw new Error('of the thread')"],
+  ['before its first page', "if (message.kind === 'done') process.exit(1)"],
+  ['after its first page', "if (message.kind === 'done' && said++ > 0) process.exit(1)"],
+  ['without a word', "if (message.kind === 'done' && message.value === undefined) process.exit(1)"],
+  [
+    'by an error',
+    "if (message.kind === 'done' && said++ > 0) throw new Error('of the thread')",
+  ],
 ] as const) {
   test(`the index lacks nothing where the thread ends ${title}`, async () => {
     using folder = tempFolder()

@@ -154,8 +154,8 @@ test('keys that are rotated while the thread signs: its checkpoints go over to t
 const dying = (enough: string, tasks: number) =>
   programBefore(`
     let tasks = 0
-    before = ({ kind }) => {
-      if (kind !== 'task' || existsSync(${JSON.stringify(enough)}) || ++tasks < ${tasks}) return
+    before = ({ kind, id }) => {
+      if (kind !== 'call' || id === undefined || existsSync(${JSON.stringify(enough)}) || ++tasks < ${tasks}) return
       setImmediate(() => setImmediate(() => process.exit(3)))
     }`)
 
@@ -212,7 +212,7 @@ test('a thread that cannot begin leaves the files where they are: everything is 
 
 test('one that has the files and dies of each task refuses what rests on them, with a time to come again, and nothing else (F203)', async () => {
   using folder = tempFolder()
-  const program = programBefore("before = ({ kind }) => kind === 'task' && process.exit(3)")
+  const program = programBefore("before = ({ kind, id }) => kind === 'call' && id !== undefined && process.exit(3)")
   await using opened = await openWithUpkeep(folder.file('data'), { upkeepThread: { startMs: 0, program } })
   await addRuns(opened, 1)
   for (let tries = 0; tries < 3; tries += 1) {

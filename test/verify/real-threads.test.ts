@@ -61,7 +61,7 @@ for (const [how, program] of [
   ],
   [
     'cannot open the store',
-    'import("node:worker_threads").then((it) => it.parentPort.postMessage({ kind: "open-failed", message: "no" }) ?? process.exit(1))',
+    'import("node:worker_threads").then((it) => it.parentPort.postMessage({ kind: "open-failed", failure: { message: "no" } }) ?? process.exit(1))',
   ],
 ] as const)
   threads(

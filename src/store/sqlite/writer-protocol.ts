@@ -1,5 +1,6 @@
 /** @module What the store's thread and the writer's thread say to each other. Flat arrays: they copy faster than objects. */
-import type { Append, AppendResult, StoreFault, StoreOpenError } from '../event-store.ts'
+import { errorKind } from '../../workers/failure.ts'
+import { type Append, type AppendResult, type StoreFault, StoreOpenError } from '../event-store.ts'
 
 /** Appends that share one transaction. Record `r` belongs to the append whose `counts` cover it, in order. */
 export interface AppendGroup {
@@ -43,14 +44,22 @@ export interface WriterSettings {
   readonly logFrames: number | undefined
 }
 
-export type ToWriter = { readonly kind: 'append'; readonly group: AppendGroup } | { readonly kind: 'close' }
+export interface WriterCalls {
+  /** Rejects where the file was closed before, after a failure: then it was not begun. */
+  readonly append: (group: AppendGroup) => GroupOutcome
+}
 
-export type FromWriter =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'open-failed'; readonly code: StoreOpenError['code'] | undefined; readonly message: string }
-  | { readonly kind: 'outcome'; readonly id: number; readonly outcome: GroupOutcome }
-  /** A checkpoint failed: nothing that was answered is in danger, but this connection is closed. */
-  | { readonly kind: 'stopped'; readonly detail: string; readonly fault?: StoreFault | undefined }
+export interface WriterHostCalls {
+  /** Told: a checkpoint failed. Nothing that was answered is in danger, but this connection is closed. */
+  readonly stopped: (detail: string, fault: StoreFault | undefined) => void
+}
+
+export const WRITER_ERRORS = [
+  errorKind('store-open', StoreOpenError, {
+    data: ({ code }) => code,
+    make: (code, message) => new StoreOpenError(code, message),
+  }),
+]
 
 /** Packs appends for the other thread. Salts are gathered in one buffer: a view would drag its whole pool along. */
 export function packGroup(id: number, appends: readonly Append[]): AppendGroup {

@@ -1,5 +1,6 @@
 /** @module Entry of the writer's thread: the only connection that writes to the store file. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { Handlers } from '../../workers/peer.ts'
+import { type Owner, type Served, serveThread } from '../../workers/serve-thread.ts'
 import { StoreOpenError } from '../event-store.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { FilesInPlace } from './files-in-place.ts'
@@ -7,7 +8,14 @@ import { GroupWriter } from './group-writer.ts'
 import { asOpenError, type Database, diskFault } from './open.ts'
 import { openWriter, settleLog } from './open-writer.ts'
 import { fileIdentity } from './store-path.ts'
-import type { AppendGroup, FromWriter, GroupOutcome, ToWriter, WriterSettings } from './writer-protocol.ts'
+import {
+  type AppendGroup,
+  type GroupOutcome,
+  WRITER_ERRORS,
+  type WriterCalls,
+  type WriterHostCalls,
+  type WriterSettings,
+} from './writer-protocol.ts'
 
 const RETRY_MS = 500
 const tooFullToSettle = (file: string): GroupOutcome => ({
@@ -16,45 +24,41 @@ const tooFullToSettle = (file: string): GroupOutcome => ({
   fault: { file, operation: 'write', errno: 'ENOSPC', code: 'SQLITE_FULL' },
 })
 
-/** Ends with its port: nothing else keeps the thread alive. */
-class WriterThread {
-  readonly #port: MessagePort
+/** One connection, from its opening to its first failure or its close. */
+class FileWriter implements Served<WriterCalls> {
+  readonly #owner: Owner<WriterHostCalls>
   readonly #db: Database
   readonly #writer: GroupWriter
   readonly #checkpoints: Checkpoints
   readonly #files: FilesInPlace
   #settled: boolean
 
-  constructor(port: MessagePort, { path, identity, logFrames }: WriterSettings) {
-    this.#port = port
+  constructor({ path, identity, logFrames }: WriterSettings, owner: Owner<WriterHostCalls>) {
+    this.#owner = owner
     requireSameFile(path, identity)
     this.#db = openWriter(path)
     this.#settled = settleLog(this.#db)
     this.#files = new FilesInPlace(path)
     this.#writer = new GroupWriter(this.#db)
     this.#checkpoints = new Checkpoints(this.#db, { logFrames, onFailure: (error) => this.#fail(error) })
-    port.on('message', (message: ToWriter) => this.#receive(message))
-    this.#say({ kind: 'ready' })
   }
 
-  #receive(message: ToWriter): void {
-    // After a failure nothing is begun: the store answers for what still arrives.
-    if (!this.#db.open) return
-    if (message.kind === 'append') this.#append(message.group)
-    else this.#close()
+  readonly handlers: Handlers<WriterCalls> = {
+    append: (group) => {
+      // After a failure nothing is begun: the store answers for what still arrives.
+      if (!this.#db.open) throw new Error('the file was closed after a failure')
+      const outcome = this.#write(group)
+      // Closed before the answer: whoever reopens the file must not meet this connection.
+      if (outcome.kind === 'failed') this.#end()
+      // Behind the answer, which leaves in this turn.
+      else queueMicrotask(() => this.#checkpoints.afterCommit(outcome.kind === 'refused'))
+      return outcome
+    },
   }
 
-  #close(): void {
+  readonly close = (): void => {
     this.#checkpoints.truncate()
     this.#end()
-  }
-
-  #append(group: AppendGroup): void {
-    const outcome = this.#write(group)
-    // Closed before the answer: whoever reopens the file must not meet this connection.
-    if (outcome.kind === 'failed') this.#end()
-    this.#say({ kind: 'outcome', id: group.id, outcome })
-    if (outcome.kind !== 'failed') this.#checkpoints.afterCommit(outcome.kind === 'refused')
   }
 
   #write(group: AppendGroup): GroupOutcome {
@@ -75,18 +79,13 @@ class WriterThread {
 
   #fail(error: unknown): void {
     this.#end()
-    this.#say({ kind: 'stopped', detail: String(error), fault: diskFault(error, this.#db.name) })
+    this.#owner.tell('stopped', [String(error), diskFault(error, this.#db.name)])
   }
 
   #end(): void {
     this.#checkpoints.stop()
     if (this.#db.open) this.#db.close()
-    // After the last word of this turn.
-    setImmediate(() => this.#port.close())
-  }
-
-  #say(message: FromWriter): void {
-    this.#port.postMessage(message)
+    this.#owner.leave()
   }
 }
 
@@ -98,18 +97,10 @@ function requireSameFile(path: string, identity: string | undefined): void {
   )
 }
 
-const port = parentPort
-if (port === null) throw new Error('the writer runs in a worker thread')
-const settings = workerData as WriterSettings
-try {
-  new WriterThread(port, settings)
-} catch (error) {
-  const cause = asOpenError(error, settings.path)
-  const code = cause instanceof StoreOpenError ? cause.code : undefined
-  port.postMessage({
-    kind: 'open-failed',
-    code,
-    message: cause instanceof Error ? cause.message : String(cause),
-  } satisfies FromWriter)
-  port.close()
-}
+void serveThread((settings: WriterSettings, owner: Owner<WriterHostCalls>) => {
+  try {
+    return new FileWriter(settings, owner)
+  } catch (error) {
+    throw asOpenError(error, settings.path)
+  }
+}, WRITER_ERRORS)

@@ -1,7 +1,15 @@
 /** @module The store's side of the writer's thread: starts it, hands it groups, tells what became of them and when it has ended. */
-import { type StoreFault, StoreOpenError } from '../event-store.ts'
-import type { AppendGroup, FromWriter, GroupOutcome, ToWriter, WriterSettings } from './writer-protocol.ts'
-import { startThread } from './writer-thread.ts'
+import { WorkerThread } from '../../workers/worker-thread.ts'
+import type { StoreFault } from '../event-store.ts'
+import {
+  type AppendGroup,
+  type GroupOutcome,
+  WRITER_ERRORS,
+  type WriterCalls,
+  type WriterHostCalls,
+  type WriterSettings,
+} from './writer-protocol.ts'
+import { writerProgram } from './writer-thread.ts'
 
 export interface WriterEvents {
   readonly onOutcome: (id: number, outcome: GroupOutcome) => void
@@ -19,59 +27,33 @@ export interface Writer {
 
 /** Resolves when the file is open and checked. Rejects with `StoreOpenError` where the file is at fault. */
 export async function startWriter(settings: WriterSettings, events: WriterEvents): Promise<Writer> {
-  const worker = await startThread(settings)
-  let failure: Error | undefined
-  let quiet = true
-  const ended = new Promise<void>((resolve) => {
-    worker.once('exit', () => resolve())
-  })
-
-  const say = (message: ToWriter): void => worker.postMessage(message)
-  let waiting = 0
-  const writer: Writer = {
-    post: (group) => {
-      // An idle thread keeps no process alive; one with work to report does.
-      waiting += 1
-      worker.ref()
-      say({ kind: 'append', group })
+  let isOpen = false
+  const worker: WorkerThread<WriterCalls, WriterHostCalls> = new WorkerThread({
+    ...{ program: await writerProgram(), workerData: settings, name: 'store-writer', heap: undefined },
+    errors: WRITER_ERRORS,
+    handlers: {
+      stopped: (detail, fault) => {
+        worker.hold()
+        events.onStopped(detail, fault)
+      },
     },
-    close: async () => {
-      quiet = true
-      worker.ref()
-      say({ kind: 'close' })
-      await ended
-    },
-  }
-
-  return new Promise((resolve, reject) => {
-    worker.on('message', (message: FromWriter) => {
-      if (message.kind === 'outcome') {
-        waiting -= 1
-        // After a failure the thread ends, and whoever waits for that must not end first.
-        if (waiting === 0 && message.outcome.kind !== 'failed') worker.unref()
-        events.onOutcome(message.id, message.outcome)
-      }
-      if (message.kind === 'open-failed') failure = openError(message)
-      else if (message.kind === 'stopped') {
-        worker.ref()
-        events.onStopped(message.detail, message.fault)
-      } else if (message.kind === 'ready') {
-        quiet = false
-        worker.unref()
-        resolve(writer)
-      }
-    })
-    worker.once('error', (error) => {
-      failure = error
-    })
+    lost: (why) => why,
     // Not before the thread is gone: its connection is closed by then.
-    worker.once('exit', () => {
-      reject(failure ?? new Error('the writer ended'))
-      if (!quiet) events.onEnd(String(failure ?? 'the writer ended'))
-    })
+    onDeath: (why) => {
+      if (isOpen) events.onEnd(String(why))
+    },
   })
-}
-
-function openError({ code, message }: FromWriter & { kind: 'open-failed' }): Error {
-  return code === undefined ? new Error(message) : new StoreOpenError(code, message)
+  await worker.ready()
+  isOpen = true
+  // After a failure the thread ends, and whoever waits for that must not end first.
+  const held = (): void => worker.hold()
+  return {
+    post: (group) => {
+      worker.ask('append', [group]).then((outcome) => {
+        if (outcome.kind === 'failed') held()
+        events.onOutcome(group.id, outcome)
+      }, held)
+    },
+    close: () => worker.end('the store is closed'),
+  }
 }

@@ -17,15 +17,11 @@ export interface RowRange {
   readonly to: number
 }
 
-export type ToLooker =
-  | ({ readonly kind: 'look'; readonly id: number } & RowRange)
-  | { readonly kind: 'check-tables'; readonly id: number }
-  | { readonly kind: 'end' }
-
-export type FromLooker =
-  | { readonly kind: 'looked'; readonly id: number; readonly answer: LookedRows | undefined }
-  | { readonly kind: 'tables-checked'; readonly id: number; readonly answer: readonly string[] }
-  | { readonly kind: 'open-failed'; readonly message: string }
+/** What a thread that looks at rows can be asked. */
+export interface LookerCalls {
+  readonly look: (range: RowRange) => LookedRows | undefined
+  readonly checkTables: () => readonly string[]
+}
 
 /**
  * Rows from one behind `after` on, without a gap between their positions. What is said of sound rows lies in columns of bytes, which pass between
