@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ApprovalDenied, open, RunWaiting } from '../src/agent/index.ts'
+import { ApprovalDenied, open, RunWaiting } from 'countersign/agent'
 
 async function payInvoice(folder: string, invoice: string, cents: number): Promise<string> {
   await using cs = await open({ path: join(folder, 'data'), actor: 'bookkeeper' })

@@ -1,7 +1,7 @@
 // What if? A new run from a past step of another: what came before is served from the record, the rest is live.
 
-import type { Run } from '../src/agent/index.ts'
-import { AgentError, open } from '../src/agent/index.ts'
+import type { Run } from 'countersign/agent'
+import { AgentError, open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const research = cs.tool(

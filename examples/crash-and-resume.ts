@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { open } from '../src/agent/index.ts'
+import { open } from 'countersign/agent'
 
 async function order(folder: string, dies: boolean): Promise<void> {
   const bank = join(folder, 'bank.txt')

@@ -1,6 +1,6 @@
 // The bank does not answer: nobody knows whether the card was charged. The run is rolled back as far as it can be, somebody looks at the statement and says what
 // they found, and recover() undoes what had been done after all.
-import { OutcomeUnknown, open, outcomeOf } from '../src/agent/index.ts'
+import { OutcomeUnknown, open, outcomeOf } from 'countersign/agent'
 
 await using cs = await open({ path: ':memory:' })
 const reserve = cs.tool((seats: number) => ({ seats }), {

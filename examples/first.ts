@@ -1,5 +1,5 @@
 // The shortest way in: wrap two functions, run them. Run it twice: the second time the run of that id answers from its record.
-import { open } from '../src/agent/index.ts'
+import { open } from 'countersign/agent'
 
 async function chargeCard(cents: number, card: string) {
   console.log(`charging ${cents} to ${card}`)

@@ -1,6 +1,6 @@
 // Branches side by side over one frozen context, joined by each strategy. What did not make it is undone.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ForkFailed, open } from '../src/agent/index.ts'
+import { ForkFailed, open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const hold = cs.tool(

@@ -1,5 +1,5 @@
 // Large values: kept beside the events, served on resume; too large, an answer for the caller; and of a secret only a digest.
-import { open, ResultTooLarge } from '../src/agent/index.ts'
+import { open, ResultTooLarge } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 

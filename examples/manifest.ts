@@ -1,5 +1,5 @@
 // An agent whose manifest lets it write `analysis` returns its own section only. It is accepted, and what was established stays.
-import { open } from '../src/agent/index.ts'
+import { open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const manifest = {

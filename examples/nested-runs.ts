@@ -1,5 +1,5 @@
 // An order is a run, and each delivery a run within it: linked on record, resumed together, and undone together when the order cannot be kept.
-import { open, outcomeOf } from '../src/agent/index.ts'
+import { open, outcomeOf } from 'countersign/agent'
 
 await using cs = await open({ path: ':memory:' })
 const undone: string[] = []

@@ -1,5 +1,5 @@
 // An order in three steps, the last of which fails: what was done is undone, newest first, and the error is the one that was thrown.
-import { open, outcomeOf } from '../src/agent/index.ts'
+import { open, outcomeOf } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 

@@ -1,5 +1,5 @@
 // A sequence that a model chose, as data: groups in order, the calls of a group side by side; rolled back group by group.
-import { open, sagaReport } from '../src/agent/index.ts'
+import { open, sagaReport } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 

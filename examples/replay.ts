@@ -1,5 +1,5 @@
 // A run again, from its record: no tool is called. Code that asks for something else is found at its first step aside.
-import { AgentError, open } from '../src/agent/index.ts'
+import { AgentError, open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const search = cs.tool(

@@ -1,5 +1,5 @@
 // Both scopes of a retry: of the tool alone, and of the whole saga, which is rolled back and begun anew.
-import { open } from '../src/agent/index.ts'
+import { open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const backoff = { type: 'exponential', delayMs: 10, jitter: true } as const

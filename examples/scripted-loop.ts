@@ -1,7 +1,8 @@
 // A tool-calling loop: the model sees the real result of each call, and an error that it can mend. Runs on a script, without a key;
 // `--real` asks a real model instead (OPENAI_API_KEY or ANTHROPIC_API_KEY, and the package of the provider).
+
+import { agent, anthropicModel, type Model, open, openAiModel, ScriptedModel, ToolError } from 'countersign/agent'
 import { z } from 'zod'
-import { agent, anthropicModel, type Model, open, openAiModel, ScriptedModel, ToolError } from '../src/agent/index.ts'
 
 const cs = await open({ path: ':memory:' })
 const seats = new Map([['HAT069', 1]])

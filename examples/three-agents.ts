@@ -1,6 +1,6 @@
 // Three agents share a context. The analyst drops what the researcher established: the ledger refuses, says why, and goes back to the
 // last accepted handoff; given another try with the findings, the analyst mends it. Each turn and each refusal is on record.
-import { byStructure, type Finding, HandoffRefused, open } from '../src/agent/index.ts'
+import { byStructure, type Finding, HandoffRefused, open } from 'countersign/agent'
 
 const cs = await open({ path: ':memory:' })
 const search = cs.tool(async (company: string) => ({ company, revenue: '391 billion', year: 2024 }), { name: 'search' })

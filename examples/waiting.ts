@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { open, type Run, RunWaiting, WaitTimedOut } from '../src/agent/index.ts'
+import { open, type Run, RunWaiting, WaitTimedOut } from 'countersign/agent'
 
 const DELIVERY = { type: 'object', required: ['parcel'], properties: { parcel: { type: 'string' } } }
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { connect, RunWaiting } from '../src/agent/index.ts'
+import { connect, RunWaiting } from 'countersign/agent'
 
 const TOLERANCE_SECONDS = 5 * 60
 const secret = `whsec_${randomBytes(32).toString('base64')}`

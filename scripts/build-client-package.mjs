@@ -5,6 +5,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { minify } from 'terser'
+import { outsideOf } from './bundle-programs.mjs'
 import { writeClientTypes } from './client-types.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -59,13 +60,6 @@ async function minifyPrograms() {
     })
     writeFileSync(join(OUT, name), code)
   }
-}
-
-/** What a program imports from outside of the package, itself or through its shared parts. */
-function outsideOf(outputs, file, seen = new Set()) {
-  if (seen.has(file)) return []
-  seen.add(file)
-  return outputs[file].imports.flatMap(({ path, external }) => (external ? [path] : outsideOf(outputs, path, seen)))
 }
 
 function clientDescription() {

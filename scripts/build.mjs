@@ -39,7 +39,7 @@ const SOURCES = [
 /** `projections/server-NAME.ts` each: what the event server runs by itself. */
 const SERVER_PROJECTIONS = ['run', 'run-list']
 /** Native, or loaded by few: no bundle of a program holds these. */
-const EXTERNAL = ['better-sqlite3', '@eventstore/db-client', ...Object.keys(DESCRIPTION.peerDependencies)]
+const EXTERNAL = [...Object.keys(DESCRIPTION.dependencies), ...Object.keys(DESCRIPTION.peerDependencies)]
 /** The command line, as it ships and as the compiler wrote it. */
 const COMMANDS = ['programs/countersign.js', 'src/cli/main.js']
 /** Goes into every evidence bundle. */

@@ -6,6 +6,7 @@ import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const IMPORT = /^(import|export) (type )?\{([^}]*)\}(?: from '([^']+)')?/
+const WHOLE = /^export \* from '([^']+)'/
 const DECLARED =
   /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|function|const|let)\s+([A-Za-z_$][\w$]*)/m
 const WORD = /[A-Za-z_$][\w$]*/g
@@ -22,6 +23,10 @@ export async function writeClientTypes({ dist, out, entries }) {
   }
   for (const entry of Object.values(entries)) {
     const module = moduleAt(entry)
+    for (const path of module.passedOnWhole) {
+      for (const [name, { type }] of moduleAt(path).passedOn)
+        module.passedOn.set(name, { name, path, target: path, type })
+    }
     for (const name of [...module.declared.keys(), ...module.passedOn.keys()]) need(moduleAt, entry, name)
   }
   const fileOf = (path) =>
@@ -115,12 +120,16 @@ function parseModule(path, text) {
     declared: new Map(),
     imported: new Map(),
     passedOn: new Map(),
+    /** Modules all of whose names an entry passes on. */
+    passedOnWhole: [],
     needed: new Set(),
   }
   for (const chunk of chunksOf(text)) {
     const code = withoutComments(chunk).trim()
     const found = IMPORT.exec(code)
-    if (found !== null) readNames(module, path, found)
+    const whole = WHOLE.exec(code)
+    if (whole !== null) module.passedOnWhole.push(besideOf(path, whole[1]))
+    else if (found !== null) readNames(module, path, found)
     else {
       const name = DECLARED.exec(code)?.[1]
       if (name !== undefined) module.declared.set(name, [...(module.declared.get(name) ?? []), chunk])
@@ -132,9 +141,7 @@ function parseModule(path, text) {
 }
 
 function readNames(module, path, [, kind, type = '', names, target]) {
-  const file = target?.startsWith('.')
-    ? normalize(join(dirname(path), target.replace(/\.ts$/, ''))).replaceAll('\\', '/')
-    : undefined
+  const file = target?.startsWith('.') ? besideOf(path, target) : undefined
   for (const entry of names.split(',').filter((each) => each.trim() !== '')) {
     const [name, local = name] = entry
       .trim()
@@ -144,6 +151,10 @@ function readNames(module, path, [, kind, type = '', names, target]) {
     // `export type { A }` of what is imported further up.
     list.set(local, target === undefined ? { ...module.imported.get(name), type } : { name, path: file, target, type })
   }
+}
+
+function besideOf(path, target) {
+  return normalize(join(dirname(path), target.replace(/\.ts$/, ''))).replaceAll('\\', '/')
 }
 
 /** Top-level statements, each with the comment before it: the compiler indents whatever lies within one. */

@@ -42,10 +42,8 @@ function packed(commit) {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-release-'))
   try {
     run(process.execPath, [join(ROOT, 'scripts', 'build-client-package.mjs'), join(folder, 'client')])
-    const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-    for (const file of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', ...files]) {
-      cpSync(join(ROOT, file), join(folder, 'whole', file), { recursive: true })
-    }
+    const [{ files }] = JSON.parse(run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent']))
+    for (const { path } of files) cpSync(join(ROOT, path), join(folder, 'whole', path))
     for (const place of ['client', 'whole']) {
       const page = join(folder, place, 'README.md')
       const links = {

@@ -1,7 +1,7 @@
 /** @module Every error of the runtime: a stable code, and what a program or a person needs to go on. */
+import type { AgentErrorCode, LedgerErrorCode } from '../../schemas/error-code.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
-import type { AgentErrorCode } from './error-codes.ts'
 import type { Established, Finding } from './pipeline/handoff-types.ts'
 import type { Problem } from './runtime/connection.ts'
 
@@ -24,16 +24,11 @@ import type { Problem } from './runtime/connection.ts'
 export class AgentError extends Error {
   /** Said here, since the classes of a bundle may be renamed. */
   static readonly errorName: string = 'AgentError'
-  readonly code: string
+  readonly code: AgentErrorCode
   /** What was expected and what came, or what is at fault: plain JSON. */
   readonly evidence: JsonObject
 
-  constructor(
-    code: AgentErrorCode | (string & {}),
-    message: string,
-    evidence: JsonObject = {},
-    options?: ErrorOptions,
-  ) {
+  constructor(code: AgentErrorCode, message: string, evidence: JsonObject = {}, options?: ErrorOptions) {
     super(message, options)
     this.name = new.target.errorName
     this.code = code
@@ -55,6 +50,7 @@ export class AgentError extends Error {
  */
 export class LedgerRefused extends AgentError {
   static override readonly errorName = 'LedgerRefused'
+  declare readonly code: LedgerErrorCode
   readonly retryAfterMs: number | undefined
 
   constructor({ code, detail, evidence, retryAfterMs }: Problem) {

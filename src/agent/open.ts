@@ -1,13 +1,11 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
-import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../compose/embedded.ts'
-import { STORE_OWNER } from '../compose/lease-owner.ts'
+import type { ServeAddress } from '../compose/embedded.ts'
 import type { Codec, CodecValues } from './calls/codecs.ts'
 import { RUNTIME } from './check-ledger.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
 import { checkedPrices } from './models/price-table.ts'
 import { anything, checkOptions, type OptionRules, text, texts } from './option-rules.ts'
-import { ledgerConnection } from './runtime/ledger-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 /** Where the ledger of this process is and who writes to it, with the settings of the runtime. */
@@ -61,16 +59,10 @@ export async function open<const C extends readonly Codec[] = readonly []>(
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', roles, serve, ...settings } = options
   const address = serve === undefined ? undefined : addressOf(serve, path)
   if (settings.prices !== undefined) checkedPrices(settings.prices)
-  const opened = await openEmbedded(path)
-  const served = address === undefined ? undefined : await servedAt(opened, address)
-  const close = async (): Promise<void> => {
-    await served?.close()
-    await opened.close()
-  }
-  const { ledger } = opened
   const caller = { tenant, actor, ...(roles !== undefined && { roles }) }
-  const connection = ledgerConnection({ ledger, caller, place: path, owner: STORE_OWNER, close })
-  return createRuntime({ ...connection, ...(served && { url: served.url }) }, settings)
+  // The ledger's own code, which a program that only connects to one must not load.
+  const { ledgerHere } = await import('./ledger-here.ts')
+  return createRuntime(await ledgerHere({ path, caller, address }), settings)
 }
 
 /** Throws `invalid-serve`. */
@@ -87,27 +79,6 @@ function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): Serv
       'a ledger in memory keeps no keys, so that nobody could get a token for it: open it with a path',
     )
   return { port, host }
-}
-
-/** Throws `serve-failed`. */
-async function servedAt(opened: Embedded, address: ServeAddress): Promise<Served> {
-  try {
-    return await opened.serve(address)
-  } catch (error) {
-    await opened.close()
-    const { host, port } = address
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const isBundled = code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_INVALID_URL'
-    if (isBundled) {
-      const message =
-        'a bundled program does not carry the server along: keep countersign outside of the bundle, or run countersign serve'
-      throw new AgentError('serve-failed', message, { host, port, code }, { cause: error })
-    }
-    const reason =
-      code === 'EADDRINUSE' ? 'another program has this port' : error instanceof Error ? error.message : String(error)
-    const message = `the ledger cannot be served at ${host}:${port}: ${reason}; take another port, or 0 for a free one`
-    throw new AgentError('serve-failed', message, { host, port, ...(code !== '' && { code }) }, { cause: error })
-  }
 }
 
 /**

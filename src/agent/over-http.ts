@@ -3,6 +3,7 @@
  * schema library; it needs `AsyncLocalStorage`, hashes and files of Node. `countersign/agent` is this and a ledger in the process.
  */
 
+export type { AgentErrorCode, LedgerErrorCode } from '../../schemas/error-code.ts'
 export type { BranchRunOptions } from './branch/branch.ts'
 export type { ApprovalNotice } from './calls/approval-notice.ts'
 export type { Backoff } from './calls/backoff.ts'

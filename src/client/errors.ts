@@ -1,4 +1,5 @@
 /** @module What a client throws: the ledger's refusals, and a ledger that cannot be reached. */
+import type { LedgerErrorCode } from '../../schemas/error-code.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 
 /**
@@ -14,7 +15,8 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
  * ```
  */
 export class LedgerError extends Error {
-  readonly code: string
+  /** `http-error` where the answer names none: it is not a ledger's. */
+  readonly code: LedgerErrorCode
   /** HTTP status. */
   readonly status: number
   readonly problem: JsonObject
@@ -22,14 +24,18 @@ export class LedgerError extends Error {
   readonly retryAfterMs?: number
 
   constructor(status: number, problem: JsonObject) {
-    const code = typeof problem.code === 'string' ? problem.code : `http-${status}`
     super(typeof problem.detail === 'string' ? problem.detail : `the ledger answered ${status}`)
     this.name = 'LedgerError'
-    this.code = code
+    this.code = codeOf(problem)
     this.status = status
     this.problem = problem
     if (typeof problem.retryAfterMs === 'number') this.retryAfterMs = problem.retryAfterMs
   }
+}
+
+/** As the ledger says it: one that is newer may send a code that this release has no name for. */
+export function codeOf({ code }: JsonObject): LedgerErrorCode {
+  return typeof code === 'string' ? (code as LedgerErrorCode) : 'http-error'
 }
 
 /** What ends a list that could not look into some of its runs, behind all that it could: without it, the list would pass for whole. */

@@ -1,5 +1,6 @@
 /** @module `countersign/client`: the ledger over HTTP, from Node or a browser. */
 
+export type { LedgerErrorCode } from '../../schemas/error-code.ts'
 export type {
   AskOptions,
   BatchAnswer,

@@ -92,15 +92,20 @@ interface Trust {
 }
 
 async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
-  const needed = Promise.all([import('undici'), import('ipaddr.js')])
-  // Whole modules: a bundler may leave a CommonJS package no names of its own.
-  const [{ default: undici }, { default: library }] = await needed.catch((cause: unknown) => {
-    const advice = 'it needs the packages undici and ipaddr.js: npm install undici ipaddr.js'
-    throw new DialError('package-missing', advice, { cause: String(cause) })
-  })
+  // Each import has a catch of its own: a bundler then takes a package that is not installed for an optional one, and does not fail. Whole modules: a
+  // bundler may leave a CommonJS package no names of its own.
+  const [{ default: undici }, { default: library }] = await Promise.all([
+    import('undici').catch(missing),
+    import('ipaddr.js').catch(missing),
+  ])
   const { Agent, buildConnector, fetch } = undici
   const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), { trusted, lookup, library })
   return { fetch, dispatcher: new Agent({ connect }) }
+}
+
+function missing(cause: unknown): never {
+  const advice = 'it needs the packages undici and ipaddr.js: npm install undici ipaddr.js'
+  throw new DialError('package-missing', advice, { cause: String(cause) })
 }
 
 function trustedConnector(connect: buildConnector.connector, trust: Trust): buildConnector.connector {

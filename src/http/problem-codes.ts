@@ -1,32 +1,5 @@
-/** @module Every code a problem may carry, and the one table of status numbers. */
-import type { RefusalCode } from '../domain/refusal.ts'
-
-/** What only this edge refuses. */
-type HttpCode =
-  | 'unauthenticated'
-  | 'not-found'
-  | 'method-not-allowed'
-  | 'malformed-request'
-  | 'unsupported-media-type'
-  | 'unsupported-content-encoding'
-  | 'body-missing'
-  | 'body-incomplete'
-  | 'body-too-large'
-  | 'invalid-json'
-  | 'invalid-body'
-  | 'invalid-query'
-  | 'invalid-header'
-  | 'invalid-cursor'
-  | 'cursor-gone'
-  | 'beyond-log'
-  | 'rate-limited'
-  | 'too-many-streams'
-  | 'not-ready'
-  | 'index-building'
-  | 'view-behind'
-  | 'internal'
-
-export type ProblemCode = RefusalCode | HttpCode
+/** @module The one table of status numbers, of every code a problem may carry. */
+import type { ProblemCode } from '../../schemas/error-code.ts'
 
 /**
  * 409 is what the run's state forbids and another try as it stands will not change; 412 is a precondition that the caller named;

@@ -1,5 +1,5 @@
 /** @module What each problem means and what to do about it: the pages behind the `type` of every problem. */
-import type { ProblemCode } from './problem-codes.ts'
+import type { ProblemCode } from '../../schemas/error-code.ts'
 
 export interface ProblemText {
   readonly title: string

@@ -1,8 +1,9 @@
 /** @module Refusals as RFC 9457 problems. What the body of each says, and when to ask again. */
+import type { ProblemCode } from '../../schemas/error-code.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Principal } from '../signing/tokens.ts'
-import { type ProblemCode, STATUS } from './problem-codes.ts'
+import { STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
 /** Told where a refusal names no better time. */

@@ -106,6 +106,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
   'seen-beside': 'INCOMPLETE',
+  'end-missing': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',
   losses: 'INCOMPLETE',
   'part-gap': 'INCOMPLETE',

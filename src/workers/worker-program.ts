@@ -1,4 +1,4 @@
-/** @module Where the program of a thread lies: one file in `dist/programs`, made by `scripts/bundle-programs.mjs`. */
+/** @module Where the program of a thread lies: in `dist/programs`, made by `scripts/bundle-programs.mjs`. */
 import { existsSync } from 'node:fs'
 
 /** Undefined in a bundle of CommonJS. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { LedgerErrorCode } from '../../schemas/error-code.ts'
 import { backoffMs } from '../../src/agent/calls/backoff.ts'
 import { underLease } from '../../src/agent/calls/lease.ts'
 import { recordable } from '../../src/agent/calls/recordable.ts'
@@ -33,7 +34,7 @@ function told(...answers: (Reply | Error)[]) {
 
 const done: Reply = { ok: true, created: true, body: { leaseMs: 12 } }
 const gone = new UnreachableError('gone')
-const refused = (code: string): Reply => ({ ok: false, problem: { code, detail: code, evidence: {} } })
+const refused = (code: LedgerErrorCode): Reply => ({ ok: false, problem: { code, detail: code, evidence: {} } })
 
 settling('an outcome is sent until the ledger has it, under one key of call and fence', async () => {
   const { received, connection } = told(gone, gone, done)

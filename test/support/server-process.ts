@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly args?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly nodeArgs?: readonly string[]
+  /** Another copy of the command line than the repository's. */
+  readonly program?: string
   /** Runs node under another program that replaces itself by it, such as `['prlimit', '--nofile=64']`. */
   readonly under?: readonly string[]
   readonly uid?: number
@@ -79,11 +81,11 @@ export class ServerProcess implements AsyncDisposable {
 
   /** Milliseconds from the start of the process until it listens. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<number> {
-    const { under = [], nodeArgs = [], args = [], uid } = this.#options
+    const { under = [], nodeArgs = [], program = BIN, args = [], uid } = this.#options
     this.#earlier = this.output
     const startedMs = performance.now()
     const child = spawnTracked(
-      [...under, process.execPath, ...nodeArgs, BIN, 'serve', '--port', '0', '--data', this.data, ...args],
+      [...under, process.execPath, ...nodeArgs, program, 'serve', '--port', '0', '--data', this.data, ...args],
       {
         env: cleanEnv({ ...THREADS, ...this.#options.env, ...env }),
         stdio: ['ignore', 'pipe', 'pipe'],

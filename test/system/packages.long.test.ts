@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
 import { build } from 'esbuild'
@@ -8,6 +7,7 @@ import { formatMessage } from 'publint/utils'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cleanEnv, runCommand } from '../support/command-line.ts'
+import { PackedPackages, run } from '../support/packed-packages.ts'
 import { startServer } from '../support/server-process.ts'
 import { ROOT } from '../support/source-root.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -18,57 +18,9 @@ const CLIENT_MAX_BYTES = 112 * 1024
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc')
 
 const folder = tempFolder()
-test.before(() => packBoth())
+const packed = new PackedPackages(folder)
+test.before(() => packed.pack())
 test.after(() => folder[Symbol.dispose]())
-
-function run(command: string, args: readonly string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', env: cleanEnv() })
-  assert.is(status, 0, `${command} ${args.join(' ')}: ${stdout}${stderr}`)
-  return stdout
-}
-
-/** Packs what the build has made; nothing is built again, since other tests run from it. */
-function packBoth(): void {
-  run(process.execPath, ['scripts/build-client-package.mjs', folder.file('built')], ROOT)
-  for (const place of [ROOT, folder.file('built')]) {
-    const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder.path]
-    run('npm', args, place)
-  }
-}
-
-function tarball(name: string): string {
-  const found = readdirSync(folder.path).find((file) => new RegExp(`^${name}-\\d.*\\.tgz$`).test(file))
-  assert.ok(found, `${name} was packed`)
-  return folder.file(found)
-}
-
-/** A project outside of the repository, with the client installed by npm. */
-function clientProject(name: string, files: Readonly<Record<string, string>>): string {
-  const project = projectOf(name, files)
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--silent', tarball('countersign-client')], project)
-  return project
-}
-
-/** A project with the whole package: its dependencies come from the repository, since there may be no network. */
-function serverProject(name: string, files: Readonly<Record<string, string>>): string {
-  const project = projectOf(name, files)
-  const modules = join(project, 'node_modules')
-  mkdirSync(join(modules, 'countersign'), { recursive: true })
-  run('tar', ['-xzf', tarball('countersign'), '-C', join(modules, 'countersign'), '--strip-components=1'], project)
-  for (const each of readdirSync(join(ROOT, 'node_modules'))) {
-    if (!each.startsWith('.')) symlinkSync(join(ROOT, 'node_modules', each), join(modules, each))
-  }
-  return project
-}
-
-function projectOf(name: string, files: Readonly<Record<string, string>>): string {
-  const project = folder.file(name)
-  mkdirSync(project)
-  for (const [file, text] of Object.entries({ 'package.json': '{"private":true,"type":"module"}', ...files })) {
-    writeFileSync(join(project, file), text)
-  }
-  return project
-}
 
 const PROGRAM = `
 import { connect, type Run } from 'NAME/agent'
@@ -103,19 +55,25 @@ function configFor(module: 'nodenext' | 'bundler'): string {
 }
 
 test('the client package is below 112 KiB, brings no other package, and holds nothing of the server', () => {
-  const { size } = statSync(tarball('countersign-client'))
+  const { size } = statSync(packed.tarball('countersign-client'))
   assert.ok(size < CLIENT_MAX_BYTES, `${size} bytes packed`)
-  const project = clientProject('alone', {})
+  const project = packed.clientProject('alone', {})
   const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'))
   assert.equal(installed, ['countersign-client'])
   const text = ['index.js', 'agent.js'].map((file) =>
     readFileSync(join(project, 'node_modules/countersign-client', file), 'utf8'),
   )
   for (const name of ['better-sqlite3', 'zod', 'hono', 'pino']) assert.not.ok(text.join().includes(`'${name}'`), name)
-  const whole = statSync(tarball('countersign')).size
-  const packages = run('npm', ['ls', '--omit=dev', '--omit=peer', '--omit=optional', '--all', '--parseable'], ROOT)
+  const whole = statSync(packed.tarball('countersign')).size
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  }
+  const packages = Object.entries(lock.packages).filter(
+    ([path, { dev, peer, optional, devOptional }]) =>
+      path.startsWith('node_modules/') && !dev && !peer && !optional && !devOptional,
+  )
   console.log(
-    `countersign-client: ${size} bytes, 1 package; countersign: ${whole} bytes, ${packages.trim().split('\n').length} packages`,
+    `countersign-client: ${size} bytes, 1 package; countersign: ${whole} bytes, ${packages.length + 1} packages`,
   )
 })
 
@@ -123,7 +81,7 @@ for (const module of ['nodenext', 'bundler'] as const) {
   test(`the types of the client package are clean under ${module}, the libraries' own included`, () => {
     const files = { 'tsconfig.json': configFor(module), 'b.ts': programFor('countersign-client') }
     const required = module === 'nodenext' ? { 'c.cts': programFor('countersign-client') } : {}
-    const client = clientProject(`types-${module}`, { ...files, ...required })
+    const client = packed.clientProject(`types-${module}`, { ...files, ...required })
     run(TSC, ['-p', client], client)
   })
 }
@@ -132,7 +90,11 @@ for (const module of ['nodenext', 'bundler'] as const) {
   test(`the types of the whole package are clean under ${module}, the libraries' own included`, () => {
     // The runtime hands out Node's own types, such as `Buffer` and `AbortSignal`.
     const config = configFor(module).replace('"types":[]', '"types":["node"]')
-    const whole = serverProject(`whole-types-${module}`, { 'tsconfig.json': config, 'b.ts': programFor('countersign') })
+    const whole = packed.serverProject(
+      `whole-types-${module}`,
+      { 'tsconfig.json': config, 'b.ts': programFor('countersign') },
+      ['@types/node'],
+    )
     run(TSC, ['-p', whole], whole)
   })
 }
@@ -146,7 +108,7 @@ const isTaken = (problem: Problem): boolean =>
 
 for (const name of ['countersign', 'countersign-client']) {
   test(`publint and arethetypeswrong find nothing wrong with ${name} as it is packed`, async () => {
-    const bytes = new Uint8Array(readFileSync(tarball(name)))
+    const bytes = new Uint8Array(readFileSync(packed.tarball(name)))
     const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, strict: true })
     assert.equal(
       messages.map((message) => formatMessage(message, pkg)),
@@ -165,10 +127,10 @@ for (const name of ['countersign', 'countersign-client']) {
 test('countersign-client/agent and countersign/agent export the same names, but for those that open a ledger here', async () => {
   const ask =
     "const names = (m) => Object.keys(m).sort(); console.log(JSON.stringify([names(await import('NAME/agent')), names(await import('CLIENT'))]))"
-  const ofClient = clientProject('names-client', {
+  const ofClient = packed.clientProject('names-client', {
     'n.js': ask.replace('NAME', 'countersign-client').replace('CLIENT', 'countersign-client'),
   })
-  const ofServer = serverProject('names-server', {
+  const ofServer = packed.serverProject('names-server', {
     'n.js': ask.replace('NAME', 'countersign').replace('CLIENT', 'countersign/client'),
   })
   const [agent, client] = JSON.parse(run(process.execPath, ['n.js'], ofClient))
@@ -178,11 +140,11 @@ test('countersign-client/agent and countersign/agent export the same names, but 
 })
 
 test('CommonJS requires every entry, and an older Node says that it is an ES module', async () => {
-  const client = clientProject('cjs-client', {
+  const client = packed.clientProject('cjs-client', {
     'a.cjs':
       "require('countersign-client').createClient.name; console.log(typeof require('countersign-client/agent').connect)",
   })
-  const server = serverProject('cjs-server', {
+  const server = packed.serverProject('cjs-server', {
     'a.cjs': "require('countersign/client').createClient.name; console.log(typeof require('countersign/agent').open)",
   })
   for (const project of [client, server]) {
@@ -197,7 +159,7 @@ test('CommonJS requires every entry, and an older Node says that it is an ES mod
 })
 
 test('a browser bundles the client without anything of Node, and is told what the runtime needs', async () => {
-  const project = clientProject('browser', {
+  const project = packed.clientProject('browser', {
     'client.js':
       "import { createClient } from 'countersign-client'\nglobalThis.client = createClient({ url: 'http://127.0.0.1:1', token: 'x' })",
     'agent.js': "import { connect } from 'countersign-client/agent'\nglobalThis.connect = connect",
@@ -225,7 +187,7 @@ test('a browser bundles the client without anything of Node, and is told what th
 
 test('the runtime of the client package runs against a server', async () => {
   await using server = await startServer()
-  const project = clientProject('over-http', {
+  const project = packed.clientProject('over-http', {
     'run.js': `import { connect } from 'countersign-client/agent'
       const cs = connect({ url: process.env.URL_OF, token: process.env.TOKEN_OF })
       const add = cs.tool({ name: 'add', execute: async ({ n }) => n + 1, compensate: 'not-needed' })
@@ -250,7 +212,7 @@ for (const format of ['cjs', 'esm'] as const) {
         await cs.close()
       }
       main()`
-    const project = serverProject(`bundle-${format}`, { 'main.js': source })
+    const project = packed.serverProject(`bundle-${format}`, { 'main.js': source })
     const deployed = folder.file(`deployed-${format}`)
     const outfile = join(deployed, `main.${format === 'cjs' ? 'cjs' : 'mjs'}`)
     const options = {

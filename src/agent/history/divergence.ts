@@ -127,8 +127,10 @@ function isOrderAlone(recorded: string, asked: string): boolean {
 
 /** Undefined in a file that a bundler put together, which has no address. */
 const HERE: string | undefined = import.meta.url
-const OWN_FOLDER = HERE === undefined ? '' : fileURLToPath(new URL('..', HERE))
-const IN_PACKAGE = /[\\/]agent[\\/]$/
+/** `agent` of the modules, or the folder of the package's programs. */
+const OWN_FOLDER =
+  HERE === undefined ? '' : fileURLToPath(new URL(/[/]agent[/]history[/][^/]+$/.test(HERE) ? '..' : '.', HERE))
+const IN_PACKAGE = /[\\/](agent|dist[\\/]programs)[\\/]$/
 
 /** The line that asked, as `file:line:column`: the first of the stack that is not the runtime's own. Undefined where the stack does not tell it. */
 function programLine(stack: string | undefined): string | undefined {

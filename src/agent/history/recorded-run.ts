@@ -1,5 +1,6 @@
 /** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
 import { eachOf, passOver } from '../../../projections/fold-table.ts'
+import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -58,7 +59,7 @@ export interface RecordedApproval {
   refusal?: Problem
 }
 
-type Denial = { readonly code: string; readonly detail: string; readonly comment: string | null }
+type Denial = { readonly code: LedgerErrorCode; readonly detail: string; readonly comment: string | null }
 
 interface RecordedRollback {
   readonly scope: string | undefined

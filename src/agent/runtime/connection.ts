@@ -1,11 +1,12 @@
 /** @module The ledger as the runtime sees it: the same over HTTP and in process. */
+import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { BatchItem, Command } from '../../client/commands.ts'
 import type { RunFilter, TailOptions } from './read-types.ts'
 
 /** A refusal of the ledger: a stable code, a sentence, and its evidence. */
 export interface Problem {
-  readonly code: string
+  readonly code: LedgerErrorCode
   readonly detail: string
   readonly retryAfterMs?: number
   readonly evidence: JsonObject

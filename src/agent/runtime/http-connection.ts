@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Client, CommandOptions } from '../../client/client.ts'
 import type { BatchItem } from '../../client/commands.ts'
-import { LedgerError } from '../../client/errors.ts'
+import { codeOf, LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
 import { traceparentHere } from './execution-context.ts'
@@ -114,9 +114,9 @@ function itemReply(status: number, body: JsonObject): Reply {
 }
 
 function problemOf(body: JsonObject): Problem {
-  const { code, detail, retryAfterMs } = body
+  const { detail, retryAfterMs } = body
   return {
-    code: String(code ?? 'refused'),
+    code: codeOf(body),
     detail: String(detail ?? 'the ledger refused'),
     ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
     evidence: body,
