@@ -11,10 +11,15 @@ const BORDER = '\u{e000}'
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
 const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}])+`, 'gu')
 const SPAN = /[\p{L}\p{N}\p{M}]+/gu
-/** What filters ask for by name, and nobody reads. */
+/** What filters ask for by name, and nobody reads: outside of what agents and tools wrote it is not searched. */
 const IDENTIFIER = /^(?:sha256:[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
-/** Members whose texts are encrypted or signatures. */
-const UNREAD: ReadonlySet<string> = new Set(['$sealed', 'signature'])
+/** Members whose texts are encrypted, and those whose texts are signatures. */
+const [ENCRYPTED, SIGNATURE] = ['$sealed', 'signature']
+/** Members that hold what agents and tools wrote: there the names of members are searched, too. */
+const WRITTEN: ReadonlySet<string> = new Set([
+  ...['payload', 'args', 'result', 'input', 'output', 'restored', 'evidence', 'frozen', 'value', 'details'],
+  ...['before', 'after'],
+])
 
 /** Characters of a snippet before and after what was found. */
 const SNIPPET_CHARS = 80
@@ -54,9 +59,9 @@ export function parsePhrases(text: string): Phrases | undefined {
   return phrases.length === 0 ? undefined : phrases
 }
 
-/** The words of a body, with a border between its texts; empty where it has none. */
-export function searchableText(data: JsonObject): string {
-  const texts: string[] = []
+/** The words of a body, with a border between its texts; empty where it has none. `run`: the id of the run that it begins. */
+export function searchableText(data: JsonObject, run?: string): string {
+  const texts: string[] = run === undefined ? [] : [wordsOf(run).join(' ')]
   for (const value of textsOf(data)) {
     const words = wordsOf(value)
     if (words.length > 0) texts.push(words.join(' '))
@@ -68,8 +73,8 @@ export function searchableText(data: JsonObject): string {
  * The same words for an index that takes ASCII apart and folds its case by itself, as SQLite's `ascii` tokenizer does: a text that has
  * nothing else goes there as it is.
  */
-export function indexedText(data: JsonObject): string {
-  const texts: string[] = []
+export function indexedText(data: JsonObject, run?: string): string {
+  const texts: string[] = run === undefined ? [] : [wordsOf(run).join(' ')]
   for (const value of textsOf(data)) {
     if (PLAIN.test(value)) texts.push(value)
     else {
@@ -81,8 +86,8 @@ export function indexedText(data: JsonObject): string {
 }
 
 /** What an index over `searchableText` finds. */
-export function matchesText(phrases: Phrases, data: JsonObject): boolean {
-  const text = ` ${searchableText(data)} `
+export function matchesText(phrases: Phrases, data: JsonObject, run?: string): boolean {
+  const text = ` ${searchableText(data, run)} `
   return phrases.every((words) => text.includes(` ${words.join(' ')} `))
 }
 
@@ -112,23 +117,33 @@ function around(value: string, { from, to }: { from: number; to: number }): Omit
   return { before: part(from - SNIPPET_CHARS, from), match: part(from, end), after: part(end, end + SNIPPET_CHARS) }
 }
 
-/** Texts and numbers of a body, in its order; `paths` gets the JSON Pointer of each, which an index has no use for. */
+/**
+ * Texts and numbers of a body, in its order, and the names of the members of what agents and tools wrote; `paths` gets the JSON Pointer of each, of a
+ * name that of its member, which an index has no use for.
+ */
 function textsOf(data: JsonObject, paths?: string[]): readonly string[] {
   const texts: string[] = []
-  const walk = (value: Json, path: string): void => {
-    if (typeof value === 'number' || (typeof value === 'string' && !IDENTIFIER.test(value))) {
-      texts.push(String(value))
-      paths?.push(path)
+  const take = (text: string, path: string): void => {
+    texts.push(text)
+    paths?.push(path)
+  }
+  const walk = (value: Json, path: string, isWritten: boolean): void => {
+    if (typeof value === 'number' || (typeof value === 'string' && (isWritten || !IDENTIFIER.test(value)))) {
+      take(String(value), path)
     } else if (Array.isArray(value)) {
-      for (let at = 0; at < value.length; at += 1) walk(value[at] as Json, paths === undefined ? '' : `${path}/${at}`)
+      for (let at = 0; at < value.length; at += 1)
+        walk(value[at] as Json, paths === undefined ? '' : `${path}/${at}`, isWritten)
     } else if (isJsonObject(value)) {
       for (const name in value) {
         // What the ledger adds of the run as it stands then says nothing that the events before it do not.
-        if (UNREAD.has(name) || (value === data && name === 'snapshot')) continue
-        walk(value[name] as Json, paths === undefined ? '' : path + pointerStep(name))
+        if (name === ENCRYPTED || (!isWritten && name === SIGNATURE) || (value === data && name === 'snapshot'))
+          continue
+        const place = paths === undefined ? '' : path + pointerStep(name)
+        if (isWritten) take(name, place)
+        walk(value[name] as Json, place, isWritten || WRITTEN.has(name))
       }
     }
   }
-  walk(data, '')
+  walk(data, '', false)
   return texts
 }

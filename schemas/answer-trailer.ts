@@ -13,6 +13,9 @@ export const ANSWER_PAYLOAD_TYPE = 'application/vnd.countersign.answer-trailer+j
 
 const NAME_MAX_CHARS = 1_024
 
+/** What no search looks into: values that are kept beside the events, which name them by their digests, and values that are encrypted. */
+export const NOT_SEARCHED: readonly string[] = ['large-values', 'encrypted-values']
+
 /** What was asked. The period is `since` and `until` of the filter. */
 export const AnswerQuestion = z.strictObject({
   query: z.string().max(NAME_MAX_CHARS),
@@ -22,6 +25,8 @@ export const AnswerQuestion = z.strictObject({
   /** Of `sample` alone. */
   seed: z.string().max(NAME_MAX_CHARS).optional(),
   order: z.enum(['asc', 'desc']).optional(),
+  /** Of a search: the rule by which texts are searched, since the second one. */
+  words: z.literal(2).optional(),
   /** Of a bundle: the answer is that of the first so many events of its log. Of a file, `treeSize` says so. */
   asOf: z.int().min(0).optional(),
 })
@@ -41,10 +46,13 @@ export const AnswerTrailer = z.strictObject({
   treeSize: z.int().min(0),
   root: Digest,
   /**
-   * `word-index`: which events are found rests on an index of words that no seal covers. `ledger-record`: the rows are of the ledger's own
+   * `events`: the rows are made from the events of the log, each of which was read and judged by its seal and its leaf. `sealed-index`: from an index
+   * under a mac of the ledger. `word-index`, in files of earlier versions: which events were found rested on an index of words. `ledger-record`: the rows are of the ledger's own
    * record, which is in no log of the tenant; `asOf`, `treeSize` and `root` say where that log was.
    */
-  restsOn: z.enum(['sealed-index', 'word-index', 'ledger-record']),
+  restsOn: z.enum(['events', 'sealed-index', 'word-index', 'ledger-record']),
+  /** Of a search: what was not searched. */
+  notSearched: z.array(z.string().max(NAME_MAX_CHARS)).max(20).optional(),
   exportedBy: z.strictObject({
     actor: z.string(),
     principal: z.string().optional(),

@@ -9,7 +9,7 @@ import { Name, RunId } from './names.ts'
 import { VERDICTS, Verdict } from './verdict.ts'
 
 /** Raised where a field says something else of the same event, and its column is as it was: an index of before is rebuilt. */
-export const AUDIT_FIELDS_VERSION = 1
+export const AUDIT_FIELDS_VERSION = 2
 
 /** Longest search text, and most words in it. */
 export const SEARCH_MAX_CHARS = 256

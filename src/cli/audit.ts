@@ -53,8 +53,13 @@ async function answerQuestion(name: AuditQueryName, args: Arguments): Promise<nu
   await using api = await openApi(args)
   const rows = api.items(`/v1/audit/${name}`, params, limit)
   await printRows(rows, { columns: AUDIT_QUERIES[name].columns, json: args.has('json') })
+  const isTable = process.stdout.isTTY === true && !args.has('json')
+  if (params.text !== undefined && isTable) process.stderr.write(BY_INDEX)
   return EXIT.ok
 }
+
+const BY_INDEX =
+  'found by the index of words; large and encrypted values are not searched. --export FILE and --bundle FILE make the answer from the events\n'
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T, void> {
   yield* items

@@ -14,7 +14,7 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
-import type { EventReading } from './integrity/event-reading.ts'
+import type { EventReading, LeafRange, LeafReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LossRange } from './integrity/known-losses.ts'
 import type { LedgerEvent } from './ledger-event.ts'
@@ -199,6 +199,8 @@ export interface LedgerExports {
   pin(caller: Caller, of?: PinOf): Promise<ExportPin>
   /** Judges what is read of the tenant's history, or of one run, up to a pin. */
   reading(caller: Caller, of: ReadRange): EventReading
+  /** The same of the tenant's history alone: it says of each event which leaf it is, too. */
+  leafReading(caller: Caller, range: Omit<LeafRange, 'tenant'>): LeafReading
   /** What is lost of a run that was read up to a pin: the log knows of more events, or of another last one. */
   lostBehind(
     caller: Caller,

@@ -1,13 +1,23 @@
 /** @module What auditors ask, as a reader answers it: from the index as its owner vouches for it, and a store of its own. */
-import { type AnswerBodyRequest, type AnswerPortion, answerPortions } from '../export/answer/answer-body.ts'
+import {
+  type AnswerBodyRequest,
+  type AnswerPortion,
+  answerPortions,
+  eventPortions,
+} from '../export/answer/answer-body.ts'
 import { answerQuestion } from '../ledger/audit/answer-question.ts'
 import type { AsOf, AuditPage, PlannedQuestion } from '../ledger/audit/audit-reads.ts'
+import type { Sealer } from '../ledger/identity/sealer.ts'
+import { LeafReading } from '../ledger/integrity/event-reading.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
+import { shownEvent } from '../ledger/read/record-seal.ts'
 import type { Pace } from '../resources/work-queue.ts'
 import type { ReadableIndex } from '../store/audit-index.ts'
-import { StoreUnavailableError } from '../store/event-store.ts'
+import { type ReadRecord, StoreUnavailableError } from '../store/event-store.ts'
+import { pacedPages } from '../store/paced-pages.ts'
 import type { IndexOwner } from '../store/sqlite/audit-snapshots.ts'
 import type { PagePortion, QuestionRequest } from './protocol.ts'
-import type { ReaderSources } from './reader-pages.ts'
+import { leavesOf, type ReaderSources, requireReaches } from './reader-pages.ts'
 
 const RETRY_AFTER_MS = 1_000
 
@@ -26,13 +36,31 @@ export async function* questionPortions(
   yield { chunk: Buffer.from(itemsText()), page }
 }
 
-/** All pages of the answer, each as the index is then, as of the same log. */
-export function answerFile(
+/** All rows of the answer, made from the events of the log; or all of its pages, each as the index is then, as of the same log. */
+export async function* answerFile(
   sources: ReaderSources,
   request: AnswerBodyRequest,
   making: QuestionMaking,
 ): AsyncGenerator<AnswerPortion, void> {
-  return answerPortions(request, (planned) => pageOf(sources, planned, making))
+  const { log, tenant } = request
+  if (log === undefined) return yield* answerPortions(request, (planned) => pageOf(sources, planned, making))
+  const { size, until } = log
+  if (until === undefined) return yield* eventPortions(request, () => undefined)
+  const { store, sealer } = sources
+  await requireReaches(store, until)
+  using leaves = leavesOf(sources)
+  const { comparePositions } = store
+  yield* eventPortions(request, () => ({
+    pages: shownPages(pacedPages(store.readAll({ tenant, until }), making.pace), sealer),
+    reading: new LeafReading({ leaves, comparePositions }, { tenant, size, after: undefined, until }),
+  }))
+}
+
+async function* shownPages(
+  pages: AsyncIterable<readonly ReadRecord[]>,
+  sealer: Sealer,
+): AsyncGenerator<readonly LedgerEvent[], void> {
+  for await (const page of pages) yield page.map((record) => shownEvent(sealer, record))
 }
 
 function pageOf(

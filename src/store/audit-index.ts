@@ -169,7 +169,7 @@ export interface KeyGroup {
 }
 
 export interface AuditIndex extends DerivedFile {
-  /** Whether the rows are those that this ledger's processes wrote. Reads all of them where that is not known; the words are not covered. */
+  /** Whether the rows are those that this ledger's processes wrote. Reads all of them where that is not known; of the index of words its head is covered. */
   isAuthentic(): Promise<boolean>
   /**
    * What the file system says of the file now, where all of it is known to be this ledger's: whoever reads the file beside its owner may believe

@@ -60,3 +60,23 @@ export async function againIfRenewed<T>(work: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/**
+ * The same for a reading in several steps: it begins again, too, where somebody else met the damage between two of them. The later ones have read of a
+ * file that was empty by then, and nothing in what they found says so.
+ */
+export function readWhole<T>(file: Pick<DerivedFile, 'onRenewed'>, work: () => Promise<T>): Promise<T> {
+  return againIfRenewed(async () => {
+    let isRenewed = false
+    const stop = file.onRenewed(() => {
+      isRenewed = true
+    })
+    try {
+      const found = await work()
+      if (isRenewed) throw new DerivedFileRenewedError({ file: 'what was read', reason: 'while it was read' })
+      return found
+    } finally {
+      stop()
+    }
+  })
+}

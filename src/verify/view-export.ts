@@ -87,7 +87,7 @@ export async function checkView(
 function answerFault(found: JsonObject, findKey: FindLogKey | undefined): VerifyFault {
   const trailer = AnswerTrailer.safeParse(found).data
   if (trailer === undefined) return { code: 'no-trailer', message: 'the last record is no trailer of an answer' }
-  const { question, rows, treeSize, exportedBy, time, signature, tenant, restsOn } = trailer
+  const { question, rows, treeSize, exportedBy, time, signature, tenant, restsOn, notSearched } = trailer
   const { signature: _, ...signed } = found
   const signer = logSigner({ tenant, signature, text: JSON.stringify(signed) }, findKey)
   const [fault] = [...signer.faults, ...lossFaults(trailer.losses)]
@@ -104,7 +104,8 @@ function answerFault(found: JsonObject, findKey: FindLogKey | undefined): Verify
   const proof = isOwnRecord
     ? 'the operator proves an event of that record by "countersign proof EVENT --tenant system"'
     : 'each event that a row names is proven by itself ("countersign proof EVENT"), the answer as a whole by "audit QUERY --bundle"'
-  const limit = `that no other event answers the question is the word of the ledger; ${proof}`
+  const unsearched = notSearched === undefined ? '' : `, and not searched were ${notSearched.join(', ')}`
+  const limit = `that no other event answers the question is the word of the ledger${unsearched}; ${proof}`
   return { code: 'view', message: `${what}: ${verdict}; ${limit}` }
 }
 

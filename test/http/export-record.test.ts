@@ -23,6 +23,7 @@ function exportsOf({ exports }: Ledger): Ledger['exports'] {
   return {
     pin: (...asked) => exports.pin(...asked),
     reading: (...asked) => exports.reading(...asked),
+    leafReading: (...asked) => exports.leafReading(...asked),
     lostBehind: (...asked) => exports.lostBehind(...asked),
     edgeAt: (...asked) => exports.edgeAt(...asked),
     sealedPin: (caller) => exports.sealedPin(caller),

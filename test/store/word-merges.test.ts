@@ -1,10 +1,13 @@
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { fileGuard } from '../../src/ledger/identity/file-guard.ts'
 import type { AuditEntry, AuditIndex } from '../../src/store/audit-index.ts'
+import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
 import { auditEntry } from '../support/audit-entry.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { testLedger } from '../support/test-ledger.ts'
 
 const test = suite("words of the auditors' index while it is made from far behind")
 
@@ -79,6 +82,34 @@ test('are merged as the last transaction that was written says, where one that w
   save(index, 1, true)
   assert.is(inFile(path).automerge, 0)
   index[Symbol.dispose]()
+})
+
+test('lie under the seal of the file with their counts and the list of their parts: whoever empties the index, or takes words out of it or puts some in, costs the file (A412, LOG-61)', async () => {
+  await using inner = await testLedger()
+  const guard = fileGuard(inner.keys, 'audit')
+  for (const edit of [
+    `INSERT INTO audit_text (audit_text) VALUES ('delete-all')`,
+    `INSERT INTO audit_text (audit_text, rowid, tenant, body) VALUES ('delete', 1, '', 'word')`,
+    `INSERT INTO audit_text (rowid, tenant, body) VALUES (99, 'x', 'word')`,
+  ]) {
+    using folder = tempFolder()
+    const path = folder.file('audit.db')
+    {
+      using index = openSqliteAudit({ path, guard })
+      assert.ok(await index.isAuthentic())
+      for (let leaf = 0; leaf < TRANSACTIONS; leaf += 1) save(index, leaf, leaf % 2 === 0)
+    }
+    {
+      using index = openSqliteAudit({ path, guard })
+      assert.ok(await index.isAuthentic())
+      save(index, TRANSACTIONS, false)
+    }
+    const db = openDatabase({ path, busyTimeoutMs: 0 })
+    db.exec(edit)
+    db.close()
+    using index = openSqliteAudit({ path, guard })
+    assert.not(await index.isAuthentic(), edit)
+  }
 })
 
 test.run()

@@ -40,6 +40,8 @@ function onFile(path: string, change: (db: Sqlite.Database) => void): void {
   const db = new Sqlite(path)
   try {
     db.pragma('foreign_keys = OFF')
+    // Otherwise SQLite keeps the tables of an index of words from being written.
+    db.unsafeMode()
     db.transaction(() => {
       const triggers = db
         .prepare<[], { name: string; sql: string }>(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`)
@@ -234,6 +236,14 @@ const restored = (choice: Choice) =>
     )
   })
 
+/** Of the index of words, which keeps no text: a row is taken out by the text that it was put in by. */
+const WORDS_TAKEN = `INSERT INTO audit_text (audit_text, rowid, tenant, body) SELECT 'delete', seq, '', 'harvest' FROM events WHERE type = 'EnvelopeAccepted'`
+
+const madeForeign = ({ tenant, run }: Strike): string =>
+  `INSERT INTO foreign_streams (stream) VALUES ('run-${tenant}.${run}'); DELETE FROM events WHERE run = '${run}'`
+
+const streamGone = ({ tenant, run }: Strike): string => `DELETE FROM log_streams WHERE stream = 'run-${tenant}.${run}'`
+
 export const DAMAGES: Readonly<Record<string, Damage>> = {
   none: { sound: true },
   'none, killed and opened twice': { putBack: () => undefined, sound: true },
@@ -293,6 +303,30 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   'live: end of the store cut': { beside: tailCut, run: 'd' },
   'live: words of audit.db emptied': {
     beside: inFile('audit.db', `INSERT INTO audit_text (audit_text) VALUES ('delete-all')`),
+  },
+  'audit.db: rows changed': {
+    before: inFile('audit.db', `UPDATE events SET type = 'RunRewound', call = NULL WHERE seq % 3 = 1`),
+  },
+  'audit.db: charges deleted': { before: inFile('audit.db', 'DELETE FROM charges; DELETE FROM spend_sums') },
+  'audit.db: a run made foreign': { before: (strike) => inFile('audit.db', madeForeign(strike))(strike) },
+  'audit.db: words of a row taken out': { before: inFile('audit.db', WORDS_TAKEN) },
+  'audit.db: parts of the words deleted': { before: inFile('audit.db', 'DELETE FROM audit_text_data WHERE id > 10') },
+  'audit.db: parts of the words blanked': {
+    before: inFile('audit.db', 'UPDATE audit_text_data SET block = zeroblob(length(block)) WHERE id > 10'),
+  },
+  'log.db: leaves changed': { before: inFile('log.db', 'UPDATE leaves SET revision = revision + 1 WHERE idx > 2') },
+  'log.db: events of leaves changed': {
+    before: inFile('log.db', 'UPDATE leaves SET event = zeroblob(length(event)) WHERE idx > 2'),
+  },
+  'log.db: a stream deleted': { before: (strike) => inFile('log.db', streamGone(strike))(strike) },
+  'log.db: a log cut short': { before: inFile('log.db', 'UPDATE logs SET size = size - 3') },
+  'log.db: a head changed': {
+    before: inFile('log.db', 'UPDATE stream_heads SET events = events - 1 WHERE events > 2'),
+  },
+  'log.db: a tile deleted': { before: inFile('log.db', 'DELETE FROM tiles') },
+  'live: rows of audit.db deleted': { beside: inFile('audit.db', 'DELETE FROM events WHERE seq % 3 = 1') },
+  'live: leaves of log.db changed': {
+    beside: inFile('log.db', 'UPDATE leaves SET revision = revision + 1 WHERE idx > 2'),
   },
 }
 

@@ -59,10 +59,6 @@ export const NOT_YET: Readonly<Record<string, Known>> = {
     why: 'commands read the store alone, and no kept checkpoint',
     exits: ['replay', 'report'],
   },
-  'audit.db: words emptied': {
-    why: 'an index of words that holds nothing finds nothing',
-    exits: ['answer', 'query'],
-  },
   'last event deleted, signed, put back': {
     why: "what was put back comes back with the log's next pass, and the list of runs keeps it out",
     exits: ['answer', 'checkpoint', 'proof', 'query', 'read', 'report'],
@@ -92,11 +88,6 @@ export const NOT_YET: Readonly<Record<string, Known>> = {
     why: 'an end that is missing is taken for one that never was',
     exits: ['integrity'],
     sometimes: ['integrity'],
-  },
-  'live: words of audit.db emptied': {
-    why: 'an index of words that holds nothing finds nothing',
-    exits: ['answer', 'query'],
-    sometimes: ['answer', 'query'],
   },
   'end of the store cut': {
     why: 'an end that is missing is taken for one that never was',

@@ -150,6 +150,8 @@ function AuditBody({ name, definition, typed, page, missing, narrowed }: BodyPro
               {plural(page.asOf.treeSize, 'event')} of the log
             </a>
             {page.total !== undefined && `; ${count(page.total)} in all`}: the link answers the same for ever.
+            {page.restsOn === 'word-index' &&
+              ' Found by the index of words; large and encrypted values are not searched.'}
           </span>
         </nav>
       )}

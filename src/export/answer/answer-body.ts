@@ -2,11 +2,15 @@
 import { createHash } from 'node:crypto'
 import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Loss } from '../../../schemas/loss.ts'
 import { AUDIT_QUERIES, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPage, PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
 import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
+import type { Position } from '../../store/event-store.ts'
 import type { MadeSoFar, Portions } from '../export-body.ts'
 import { ANSWER_FORMATS, type AnswerFormatName, type AnswerWriter } from './answer-formats.ts'
+import { questionOf } from './answer-question.ts'
+import { eventAnswer, type JudgedHistory } from './event-answer.ts'
 
 export interface AnswerBodyRequest {
   readonly tenant: string
@@ -15,12 +19,22 @@ export interface AnswerBodyRequest {
   readonly format: AnswerFormatName
   /** Its first page. */
   readonly planned: PlannedQuestion
+  /** The part of the log whose events the rows are made of; absent where the index answers. */
+  readonly log?: AnsweredLog | undefined
+}
+
+export interface AnsweredLog {
+  readonly size: number
+  /** Undefined of an empty log. */
+  readonly until: Position | undefined
 }
 
 export interface AnswerPortion extends MadeSoFar {
   readonly chunk: Uint8Array
   /** Of this page: `events` counts those of all so far. */
   readonly rows: number
+  /** What was found so far of events that are lost. */
+  readonly losses: readonly Loss[]
 }
 
 /** Makes answers elsewhere than in the thread that writes. */
@@ -28,18 +42,16 @@ export interface AnswerBodyMaker {
   answerBody(request: AnswerBodyRequest): Portions<AnswerPortion>
 }
 
-export function questionOf({ question, newestFirst }: PlannedQuestion): AnswerQuestion {
-  const { name, filter, by, seed } = question
-  return {
-    query: name,
-    filter,
-    ...(by !== undefined && { by }),
-    ...(seed !== undefined && { seed }),
-    ...(newestFirst && { order: 'desc' as const }),
-  }
+/** Everything before the trailer, made from events. */
+export function eventPortions(
+  { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
+  history: () => JudgedHistory | undefined,
+): AsyncGenerator<AnswerPortion, void> {
+  const { pages, losses } = eventAnswer(history, planned)
+  return rowPortions(answerWriter(format, questionOf(planned)), pages, losses)
 }
 
-/** Everything before the trailer. */
+/** The same as the index answers it. */
 export function answerPortions(
   { format, planned }: Pick<AnswerBodyRequest, 'format' | 'planned'>,
   pageOf: (planned: PlannedQuestion) => Promise<AuditPage>,
@@ -63,6 +75,7 @@ export function answerWriter(format: AnswerFormatName, question: AnswerQuestion)
 export async function* rowPortions(
   writer: AnswerWriter,
   pages: AsyncIterable<readonly JsonObject[]>,
+  losses: () => readonly Loss[] = () => [],
 ): AsyncGenerator<AnswerPortion, void> {
   const hash = createHash('sha256')
   let { head } = writer
@@ -73,6 +86,7 @@ export async function* rowPortions(
     hash.update(chunk)
     events += items.length
     bytes += chunk.length
-    yield { chunk, rows: items.length, events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
+    const made = { events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
+    yield { chunk, rows: items.length, losses: losses(), ...made }
   }
 }

@@ -8,22 +8,32 @@ import {
   type AnswerFacts,
   type AnswerQuestion,
   type AnswerTrailer,
+  NOT_SEARCHED,
   signedAnswerText,
 } from '../../../schemas/answer-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type Loss, lossesMember } from '../../../schemas/loss.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { restsOn } from '../../ledger/audit/answer-question.ts'
-import type { AuditQuestion, AuditRefusal } from '../../ledger/audit/audit-reads.ts'
-import type { Caller, Ledger, PinnedTree } from '../../ledger/ledger.ts'
+import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
+import type { AuditQuestion, AuditRefusal, PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
+import type { Caller, ExportPin, Ledger, PinnedTree } from '../../ledger/ledger.ts'
 import { type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
 import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
 import { orUnbegun } from '../or-unbegun.ts'
-import { type AnswerBodyMaker, type AnswerPortion, answerPortions, answerWriter, questionOf } from './answer-body.ts'
+import {
+  type AnswerBodyMaker,
+  type AnsweredLog,
+  type AnswerPortion,
+  answerPortions,
+  answerWriter,
+  eventPortions,
+} from './answer-body.ts'
 import { ANSWER_FORMATS, type AnswerFormat, type AnswerFormatName } from './answer-formats.ts'
-
-const PAGE_ROWS = 500
+import { PAGE_ROWS, questionOf } from './answer-question.ts'
+import type { JudgedHistory } from './event-answer.ts'
+import { answerBytes } from './made-rows.ts'
 
 export interface AnswerRequest {
   readonly format: AnswerFormatName
@@ -35,6 +45,8 @@ export interface AnswerRequest {
 
 export interface PreparedAnswer {
   readonly format: AnswerFormat
+  /** What it may remember while it is made, beyond pages and buffers. */
+  readonly heldBytes: number
   /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
   readonly start: () => Promise<void>
   /** The file. Throws what asking throws, and the signal's reason at the next page: then it has no trailer. */
@@ -59,19 +71,39 @@ export async function prepareAnswer(
   if ('code' in planned) return refusedQuestion(planned)
   const { treeSize, eventId } = planned.asOf
   // Follows the store as far as the index did.
-  const { losses } = await ledger.exports.pin(caller, { run: question.filter.run, isSigned: true })
+  const pin = await ledger.exports.pin(caller, { run: question.filter.run, isSigned: true })
   const { root } = await ledger.exports.edgeAt(caller, treeSize)
   const { tenant, actor } = caller
   const made = { ledger, caller, format, question: questionOf(planned), tree: { size: treeSize, root, eventId } }
+  const log = answeredLog(planned, pin)
+  const bodyHere = (): AsyncGenerator<AnswerPortion, void> =>
+    log === undefined
+      ? answerPortions({ format, planned }, (page) => audit.page(caller, page))
+      : eventPortions({ format, planned }, () => historyHere(ledger, caller, log))
   return preparedAnswer({
     ...made,
-    restsOn: restsOn(planned.question),
-    losses,
-    body: () =>
-      elsewhere?.answerBody({ tenant, caller: actor, format, planned }) ??
-      portionsOf(answerPortions({ format, planned }, (page) => audit.page(caller, page))),
+    restsOn: log === undefined ? restsOn(planned.question) : 'events',
+    losses: pin.losses,
+    heldBytes: log === undefined ? 0 : answerBytes(log.size),
+    body: () => elsewhere?.answerBody({ tenant, caller: actor, format, planned, log }) ?? portionsOf(bodyHere()),
     recordPage: (rows) => audit.recordPage(caller, planned, rows),
   })
+}
+
+/** Up to the pin, where a row may name what stands behind it; undefined where the answer does not follow from the log. */
+function answeredLog({ question, asOf }: PlannedQuestion, { until, tree }: ExportPin): AnsweredLog | undefined {
+  if (!followsFromLog(AUDIT_QUERIES[question.name].shape)) return undefined
+  if (asOf.treeSize === 0) return { size: 0, until: undefined }
+  // A log that stopped holds what stands before that, and the answer is of no more.
+  return tree === null || tree.size < asOf.treeSize
+    ? { size: asOf.treeSize, until: asOf.position ?? undefined }
+    : { size: tree.size, until }
+}
+
+function historyHere(ledger: Ledger, caller: Caller, { size, until }: AnsweredLog): JudgedHistory | undefined {
+  if (until === undefined) return undefined
+  const reading = ledger.exports.leafReading(caller, { size, until, after: undefined })
+  return { pages: ledger.tenantEvents(caller, { until }), reading }
 }
 
 export interface AnswerInHand {
@@ -82,6 +114,7 @@ export interface AnswerInHand {
   readonly tree: PinnedTree
   readonly restsOn: AnswerFacts['restsOn']
   readonly losses: readonly Loss[]
+  readonly heldBytes?: number
   /** Everything before the trailer, a portion a page. */
   readonly body: () => Portions<AnswerPortion>
   /** Puts a page of so many rows on record as the read that it is. */
@@ -89,7 +122,7 @@ export interface AnswerInHand {
 }
 
 export function preparedAnswer(inHand: AnswerInHand): AnswerPrepared {
-  const { ledger, caller, format, question, tree } = inHand
+  const { ledger, caller, format, question, tree, heldBytes = 0 } = inHand
   const record = exportRecord(ledger, caller, {
     ...{ exportId: randomUUID(), format: `answer-${format}`, run: question.filter.run, tree },
     filter: question as unknown as JsonObject,
@@ -98,6 +131,7 @@ export function preparedAnswer(inHand: AnswerInHand): AnswerPrepared {
     ok: true,
     value: {
       format: ANSWER_FORMATS[format],
+      heldBytes,
       start: () => record.start(),
       chunks: (signal) => chunksOf({ ...inHand, record }, signal),
     },
@@ -124,12 +158,14 @@ async function* fileChunks(
 ): AsyncGenerator<Uint8Array, void> {
   const { format, question } = inHand
   const body = inHand.body()
+  let found: readonly Loss[] = []
   let complete = false
   const leave = (): void => body.leave()
   signal?.addEventListener('abort', leave)
   try {
     for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
       const { chunk, rows, events, bytes, digest } = portion
+      found = portion.losses
       await inHand.recordPage(rows)
       Object.assign(made, { events, bytes, digest })
       signal?.throwIfAborted()
@@ -137,7 +173,7 @@ async function* fileChunks(
     }
     await inHand.record.complete(made)
     complete = true
-    yield Buffer.from(answerWriter(format, question).trailer(trailerOf(inHand, made)))
+    yield Buffer.from(answerWriter(format, question).trailer(trailerOf(inHand, made, found)))
   } finally {
     signal?.removeEventListener('abort', leave)
     await body.close()
@@ -148,8 +184,10 @@ async function* fileChunks(
 function trailerOf(
   { ledger, caller, question, tree, restsOn, losses: known }: AnswerInHand,
   { events, digest }: Making,
+  found: readonly Loss[],
 ): AnswerTrailer {
-  const losses = lossesMember(known)
+  // What was read comes first, as in an export.
+  const losses = lossesMember([...found, ...known])
   const facts: AnswerFacts = {
     v: losses === undefined ? 1 : 2,
     ledgerId: ledger.ledgerId,
@@ -161,6 +199,7 @@ function trailerOf(
     treeSize: tree.size,
     root: tree.root,
     restsOn,
+    ...(question.filter.text !== undefined && { notSearched: [...NOT_SEARCHED] }),
     exportedBy: exportedBy(caller),
     time: ledger.exports.now(),
     ...(losses && { losses: [...losses] }),

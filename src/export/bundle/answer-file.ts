@@ -2,14 +2,10 @@
 import { type AnswerQuestion, answerHead } from '../../../schemas/answer-trailer.ts'
 import { BoundedList, type Listed } from '../../verify/bundle/bounded-lists.ts'
 import type { Row } from '../../verify/bundle/event-rows.ts'
-import type { LoggedEvent } from '../../verify/bundle/gathered.ts'
-import { AuditAnswer } from '../../verify/bundle/questions.ts'
+import { type LogAgain, madeRows } from '../answer/made-rows.ts'
 import { type BundleFile, linesFile, Measure } from './bundle-file.ts'
 
 const ANSWER = 'answer.jsonl'
-
-/** The whole log from its first event on, whenever it is called. */
-export type LogAgain = () => AsyncIterable<LoggedEvent>
 
 export interface MeasuredAnswer {
   readonly file: BundleFile
@@ -22,32 +18,15 @@ export async function measuredAnswer(log: LogAgain, question: AnswerQuestion, te
   const listed = new BoundedList<Row>()
   const measure = new Measure()
   measure.add(answerHead(question))
-  for await (const row of rowsOf(log, question, tenant)) {
+  for await (const row of madeRows(log, question, tenant)) {
     listed.add(row)
     measure.add(lineOf(row))
   }
   const file = linesFile(ANSWER, measure.result(), async function* () {
     yield answerHead(question)
-    for await (const row of rowsOf(log, question, tenant)) yield lineOf(row)
+    for await (const row of madeRows(log, question, tenant)) yield lineOf(row)
   })
   return { file, listed }
 }
 
 const lineOf = (row: Row): string => `${JSON.stringify(row)}\n`
-
-async function* rowsOf(log: LogAgain, question: AnswerQuestion, tenant: string): AsyncGenerator<Row, void> {
-  const answer = new AuditAnswer(question, tenant)
-  do {
-    let leaf = 0
-    for await (const event of log()) {
-      answer.gather(event, leaf)
-      leaf += 1
-    }
-  } while (answer.nextPass())
-  let leaf = 0
-  for await (const event of log()) {
-    yield* answer.rows(event, leaf)
-    leaf += 1
-  }
-  yield* answer.rest()
-}

@@ -9,8 +9,9 @@ import type { AuditQuestion } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { BundleProof, BundleQuery } from '../../verify/bundle/predicate.ts'
 import { eventsBehind } from '../../verify/bundle/questions.ts'
-import { questionOf } from '../answer/answer-body.ts'
+import { questionOf } from '../answer/answer-question.ts'
 import { refusedQuestion } from '../answer/issue-answer.ts'
+import { answerBytes } from '../answer/made-rows.ts'
 import { type BodyPortion, type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
 import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
@@ -111,7 +112,7 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
   }
   const record = exportRecord(ledger, caller, { exportId, ...recorded, tree: pinned.pin.tree })
   const inHand: Issuing = { ledger, caller, request, record, elsewhere }
-  const heldBytes = question === undefined ? 0 : Math.min(pinned.pin.tree.size * BYTES_PER_LEAF, ANSWER_MAX_BYTES)
+  const heldBytes = question === undefined ? 0 : answerBytes(pinned.pin.tree.size)
   return { ok: true, value: { heldBytes, start: () => record.start(), chunks: (signal) => chunksOf(inHand, signal) } }
 }
 
@@ -122,11 +123,6 @@ interface Issuing {
   readonly record: ExportRecord
   readonly elsewhere: BundleMaker | undefined
 }
-
-/** An answer remembers calls, and what is open: 24 bytes each, thrice while their table grows. A call has two events at least, and less than full tables. */
-const BYTES_PER_LEAF = 72
-/** The verifier's tables for one answer: of all calls, and of what is open. */
-const ANSWER_MAX_BYTES = 96 * 1024 * 1024
 
 const PIN_TRIES = 3
 

@@ -25,9 +25,10 @@ import { readmeText } from '../../verify/bundle/readme.ts'
 import { reportHtml } from '../../verify/bundle/report.ts'
 import { ReportFacts } from '../../verify/bundle/report-facts.ts'
 import { jwksText } from '../../verify/bundle/verifier-keys.ts'
+import type { LogAgain } from '../answer/made-rows.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { trailerPayload, trailerUnder } from '../signed-trailer.ts'
-import { type LogAgain, measuredAnswer } from './answer-file.ts'
+import { measuredAnswer } from './answer-file.ts'
 import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
 import { stampFiles, streamText, successionFile } from './log-files.ts'
@@ -231,8 +232,11 @@ async function* leavesOf({
 /** Every event of the log, for as often as they are asked for, with its body where the bundle holds it. */
 const leavesWithin = (inHand: BundleInHand): LogAgain =>
   async function* () {
-    for await (const { event, selected } of leavesOf(inHand))
-      yield { header: event.header, data: selected ? event.data : undefined }
+    let leaf = 0
+    for await (const { event, selected } of leavesOf(inHand)) {
+      yield [{ header: event.header, data: selected ? event.data : undefined }, leaf]
+      leaf += 1
+    }
   }
 
 async function* logLines(inHand: BundleInHand): AsyncGenerator<string, void> {

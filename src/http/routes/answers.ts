@@ -72,9 +72,10 @@ async function ofService(ask: Ask<z.output<typeof AnswerParams>>, name: ServiceQ
   return prepared.ok ? fileOf(ask, prepared.value, name) : problemResponse(problemOfExport(prepared), path)
 }
 
-function fileOf(ask: Ask, { format, start, chunks }: PreparedAnswer, name: string): Promise<Response> {
+function fileOf(ask: Ask, { format, heldBytes, start, chunks }: PreparedAnswer, name: string): Promise<Response> {
   return openStream(ask, {
     kind: 'export',
+    heldBytes,
     contentType: format.contentType,
     headers: { 'content-disposition': `attachment; filename="${ask.caller.tenant}-${name}.${format.extension}"` },
     before: start,

@@ -1,5 +1,6 @@
 /** @module What auditors ask: one route a named query, made from the table of the queries, and an event by its id. */
 import { z } from 'zod'
+import { NOT_SEARCHED } from '../../../schemas/answer-trailer.ts'
 import type { FilterName } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
@@ -148,7 +149,11 @@ async function answer(ask: Ask<Params>, audit: AuditReads, name: AuditQueryName)
   // Where a tail goes on that wants what came after this answer.
   const last = position === null || eventId === null ? undefined : { position, id: eventId }
   const tailCursor = last === undefined ? null : eventCursor(places, tailScope(caller.tenant), last)
-  const more = { nextCursor, tailCursor, asOf: outward, restsOn, ...(total !== undefined && { total }) }
+  const notSearched = restsOn === 'word-index' && { notSearched: NOT_SEARCHED }
+  const more = {
+    ...{ nextCursor, tailCursor, asOf: outward, restsOn, ...notSearched },
+    ...(total !== undefined && { total }),
+  }
   // Rows that another thread wrote out are passed on as they are.
   return jsonText(200, `{"query":${JSON.stringify(name)},"items":${found.itemsText()},${JSON.stringify(more).slice(1)}`)
 }

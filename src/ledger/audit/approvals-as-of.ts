@@ -11,7 +11,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import type { AuditIndex, AuditView } from '../../store/audit-index.ts'
-import { againIfRenewed } from '../../store/derived-file.ts'
+import { readWhole } from '../../store/derived-file.ts'
 import type { Caller } from '../ledger.ts'
 import type { ApprovalReads, PendingThen } from '../read/approval-reads.ts'
 import type { RunList } from '../read/run-list.ts'
@@ -32,7 +32,7 @@ const BATCH_REQUESTS = 100
 const RUN_ENDS: readonly EventType[] = typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open')
 
 export interface ApprovalsAsOfDeps extends ReachDeps {
-  readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size'>
+  readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size' | 'onRenewed'>
   readonly list: Pick<RunList, 'catchUp' | 'row'>
   readonly approvals: Pick<ApprovalReads, 'pendingThen'>
   /** Default: `LOOKED_MAX` and `FOLDED_MAX`. */
@@ -44,7 +44,7 @@ export function approvalsAsOf(deps: ApprovalsAsOfDeps): AuditReads['approvals'] 
   return async (caller, { treeSize, eventId, ...page }) => {
     if (ofWholeTenant(caller) !== undefined) return wholeTenantOnly(caller)
     const { tenant } = caller
-    return againIfRenewed(async () => {
+    return readWhole(deps.index, async () => {
       await reachSize(deps, tenant, treeSize)
       const pin = deps.index.pin(tenant, treeSize)
       if (pin === undefined) return beyondLog(deps.index.size(tenant))

@@ -4,7 +4,7 @@ import { SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import { ofAllAgents, withinRun } from '../../access/check-access.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
-import { againIfRenewed } from '../../store/derived-file.ts'
+import { readWhole } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
@@ -54,21 +54,21 @@ export class AuditService implements UnrecordedReads {
   }
 
   async asOf({ tenant }: Caller): Promise<AsOf> {
-    return againIfRenewed(async () => {
+    return readWhole(this.#deps.index, async () => {
       await this.#deps.catchUp()
       return asOfPin(this.#deps.index.pin(tenant))
     })
   }
 
   async plan(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<PlannedQuestion | AuditRefusal> {
-    return againIfRenewed(async () => {
+    return readWhole(this.#deps.index, async () => {
       await reachSize(this.#deps, caller.tenant, page.treeSize)
       return this.#planned(caller, question, page)
     })
   }
 
   async ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal> {
-    return againIfRenewed(async () => {
+    return readWhole(this.#deps.index, async () => {
       const planned = await this.plan(caller, question, page)
       return 'code' in planned ? planned : this.page(caller, planned)
     })
@@ -76,14 +76,14 @@ export class AuditService implements UnrecordedReads {
 
   page(caller: Caller, planned: PlannedQuestion): Promise<AuditPage> {
     const { elsewhere, ...deps } = this.#deps
-    return againIfRenewed(async () => {
+    return readWhole(this.#deps.index, async () => {
       await this.#untilThere(planned.tenant, planned.asOf.treeSize)
       return elsewhere?.answer(planned, caller) ?? answerQuestion(deps, planned, caller.pace)
     })
   }
 
   async event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined> {
-    return againIfRenewed(async () => {
+    return readWhole(this.#deps.index, async () => {
       await this.#deps.catchUp()
       const row = this.#deps.index.rowOf(caller.tenant, eventId)
       return row === undefined || (withinRun(caller, row.run) ?? ofAllAgents(caller)) !== undefined
@@ -110,7 +110,7 @@ export class AuditService implements UnrecordedReads {
     if (refused !== undefined) throw new RangeError(refused.detail)
     const { tenant, pace } = caller
     for (let after = afterLeaf; ; ) {
-      const events = await againIfRenewed(async () => {
+      const events = await readWhole(this.#deps.index, async () => {
         await this.#untilThere(tenant, asOf.treeSize)
         return matchedPage(this.#deps, { tenant, filter, asOf }, { afterLeaf: after, pace })
       })

@@ -3,7 +3,9 @@ import { chargedPart, isCharging } from '../../../projections/charges.ts'
 import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
 import { indexedText } from '../../../projections/search-text.ts'
 import { isRunEventType } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { parseStream } from '../../../schemas/names.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import { isOfItsType, saidBy } from '../read/parse-record.ts'
 import { type SeenRecord, seenRecord } from '../read/seen-record.ts'
@@ -56,6 +58,11 @@ export function pageToIndex(
   return { records, seen: seenRecord(last) }
 }
 
+/** The id of a run is searched with the event that begins it, and not with each of its events. */
+export function runBegunBy({ type, stream }: Pick<Header, 'type' | 'stream'>): string | undefined {
+  return type === 'RunStarted' ? parseStream(stream)?.runId : undefined
+}
+
 /** A record whose text is damaged has its row all the same: else every later leaf would bear another's number. */
 export function eventSaid(record: ReadRecord, isHeldToSchema = false): EventSaid {
   const stated = saidBy(record)
@@ -69,6 +76,6 @@ export function eventSaid(record: ReadRecord, isHeldToSchema = false): EventSaid
     facts: eventFacts(header, data),
     call: callOf(type, data),
     charged: isRun && isCharging(type) ? chargedPart(data) : undefined,
-    text: isRun && type !== 'SnapshotTaken' ? indexedText(data) : '',
+    text: isRun && type !== 'SnapshotTaken' ? indexedText(data, runBegunBy(header)) : '',
   }
 }

@@ -11,7 +11,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditIndex, AuditView } from '../../store/audit-index.ts'
-import { againIfRenewed } from '../../store/derived-file.ts'
+import { readWhole } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import { onceTrueFits, type RowFilter, rowFits } from '../../store/run-fits.ts'
@@ -32,7 +32,7 @@ const BATCH_RUNS = 100
 const RUN_ENDS = typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open')
 
 export interface RunsAsOfDeps extends ReachDeps {
-  readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size'>
+  readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size' | 'onRenewed'>
   readonly store: Pick<EventStore, 'readStream'>
   readonly list: Pick<RunList, 'catchUp' | 'row' | 'shown' | 'sealOf'>
   /** Default: `LOOKED_MAX` and `FOLDED_MAX`. */
@@ -51,7 +51,7 @@ export function runsAsOf(deps: RunsAsOfDeps): AuditReads['runs'] {
   return async (caller, filter, { treeSize, eventId, ...page }) => {
     if (ofWholeTenant(caller) !== undefined) return wholeTenantOnly(caller)
     const { tenant, pace } = caller
-    return againIfRenewed(async () => {
+    return readWhole(deps.index, async () => {
       await reachSize(deps, tenant, treeSize)
       const pin = deps.index.pin(tenant, treeSize)
       if (pin === undefined) return beyondLog(deps.index.size(tenant))

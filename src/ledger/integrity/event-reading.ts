@@ -103,22 +103,24 @@ export class LeafReading extends Reading {
     this.#next = range.after === undefined ? 0 : leavesUpTo(source, range, range.after)
   }
 
-  take(event: LedgerEvent): void {
+  /** The leaf that it is; undefined where it is none. */
+  take(event: LedgerEvent): number | undefined {
     const isSealed = this.isSealed(event)
     const leaf = digestBytes(event.digest)
     if (this.#isLeaf(this.#next, leaf)) {
       this.#next += 1
-      return
+      return this.#next - 1
     }
     const { tenant, size } = this.#range
     const found = this.#source.leaves.leafOf(tenant, event.header.id)
     if (found === undefined || found.index < this.#next || found.index >= size) {
       if (isSealed) this.lose('not-in-log', event.header)
-      return
+      return undefined
     }
     this.#missingUpTo(found.index)
     if (isSealed && !this.#isLeaf(found.index, leaf)) this.lose('leaf', event.header)
     this.#next = found.index + 1
+    return found.index
   }
 
   override end(): void {

@@ -15,7 +15,14 @@ import { type EventStore, type Position, StoreUnavailableError } from '../../sto
 import { pacedPages } from '../../store/paced-pages.ts'
 import { type LedgerFacts, NotOnRecordError } from '../identity/ledger-facts.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
-import { type EventReading, LeafReading, type OnMissing, RunReading, SealReading } from '../integrity/event-reading.ts'
+import {
+  type EventReading,
+  type LeafRange,
+  LeafReading,
+  type OnMissing,
+  RunReading,
+  SealReading,
+} from '../integrity/event-reading.ts'
 import type { KnownLosses } from '../integrity/known-losses.ts'
 import { lostBehind } from '../integrity/lost-behind.ts'
 import type {
@@ -93,13 +100,19 @@ export class Exports implements LedgerExports {
     return { until, tree: tree === undefined ? null : pinned(tree), losses: known }
   }
 
-  reading({ tenant }: Caller, { pin, run, isMatched = false, after, until = pin.until }: ReadRange): EventReading {
-    const { store, logs, onMissing } = this.#deps
+  reading(caller: Caller, { pin, run, isMatched = false, after, until = pin.until }: ReadRange): EventReading {
+    const { logs, onMissing } = this.#deps
     if (isMatched) return new SealReading()
     if (run !== undefined) return new RunReading(onMissing)
     if (logs === undefined || pin.tree === null || until === undefined) return new SealReading()
+    return this.leafReading(caller, { size: pin.tree.size, after, until })
+  }
+
+  leafReading({ tenant }: Caller, range: Omit<LeafRange, 'tenant'>): LeafReading {
+    const { store, logs, onMissing } = this.#deps
+    if (logs === undefined) throw new RangeError('this ledger keeps no log')
     const source = { leaves: logs.leaves, comparePositions: store.comparePositions }
-    return new LeafReading(source, { tenant, size: pin.tree.size, after, until }, onMissing)
+    return new LeafReading(source, { tenant, ...range }, onMissing)
   }
 
   async lostBehind(

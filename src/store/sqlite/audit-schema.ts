@@ -83,7 +83,7 @@ CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NO
 CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', columnsize = 0, tokenize = 'ascii');
 `
 
-/** What the seal of the file covers; words are found by an index of their own, which no seal covers. */
+/** Tables whose rows the seal of the file covers; of the index of words it covers the head (`word-merges.ts`). */
 export const AUDIT_SEALED = [
   { name: 'events', columns: AUDIT_COLUMNS },
   { name: 'charges', columns: ['seq', 'agent', 'tokens', 'whole', 'nano', 'currency', 'provider', 'model'] },

@@ -62,8 +62,9 @@ class Reading<T extends OverFile> implements DerivedFile {
   }
 
   renew(reason: string): void {
-    this.#close()
     this.#options.renew(reason)
+    // What is read from here on is not what was read before, whenever the owner comes to it.
+    this.renewed()
   }
 
   onRenewed(listener: () => void): () => void {

@@ -91,13 +91,20 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
         if (changes > 0) this.seal?.add('foreign_streams', Number(lastInsertRowid))
       }
       this.#statements.saveProgress.run(batch.progress.position, batch.progress.digest)
-      this.seal?.close(this.progress())
+      this.#words.write()
+      this.seal?.close(this.#reached())
       return true
     })
   }
 
   isAuthentic(): Promise<boolean> {
-    return this.seal?.isAuthentic(this.progress()) ?? Promise.resolve(true)
+    return this.seal?.isAuthentic(this.#reached()) ?? Promise.resolve(true)
+  }
+
+  /** With the head of the index of words: one that was emptied, or that words were taken from, is not what was reached. */
+  #reached(): unknown {
+    const progress = this.progress()
+    return progress && { ...progress, words: this.#words.head() }
   }
 
   knownState(): string | undefined {

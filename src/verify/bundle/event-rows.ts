@@ -25,7 +25,7 @@ import { hasPhrases, isSearched, type Phrases, phrasesOf } from './words.ts'
 export type Row = { readonly [name: string]: unknown }
 
 /** An event as an answer lists it. */
-export function listedRow({ header, data }: BundleEvent, leaf: number, facts: AskedFacts): Row {
+export function listedRow({ header, data, beside }: BundleEvent, leaf: number, facts: AskedFacts): Row {
   const { run, type, time, actor, kid, principal: _, ...said } = facts
   const { stream, revision, id, principal, via, clock } = header
   return {
@@ -33,6 +33,7 @@ export function listedRow({ header, data }: BundleEvent, leaf: number, facts: As
     ...(run === undefined && { stream }),
     ...{ event: id, principal, via, clock, digest: hexDigest(leafHash(JSON.stringify(header))) },
     detail: detailOf(data),
+    ...beside,
   }
 }
 
@@ -101,16 +102,18 @@ interface Waiting {
 export class EventRows {
   #filter: EventQuery
   #phrases: Phrases | undefined
+  #words: AnswerQuestion['words']
   #claims = new Claims()
   #isClocked: boolean
   #hasRewind: boolean
   /** Rows behind one whose next event of its run has not come yet. */
   #waiting: Waiting[] = []
 
-  constructor({ filter }: AnswerQuestion, { fixed = {}, clocked = false, rewinds = false }: EventRowsKind) {
+  constructor({ filter, words }: AnswerQuestion, { fixed = {}, clocked = false, rewinds = false }: EventRowsKind) {
     const { text, ...rest } = filter
     this.#filter = { ...rest, ...fixed }
     this.#phrases = text === undefined ? undefined : phrasesOf(text)
+    this.#words = words
     this.#isClocked = clocked
     this.#hasRewind = rewinds
   }
@@ -140,9 +143,10 @@ export class EventRows {
     return this.#waiting.map(({ row }) => row)
   }
 
-  #isAnswer({ header, data }: BundleEvent, facts: AskedFacts): boolean {
+  #isAnswer(event: BundleEvent, facts: AskedFacts): boolean {
+    const { header } = event
     if (!fitsFilter(facts, this.#filter) || (this.#isClocked && header.clock === undefined)) return false
-    return this.#phrases === undefined || (isSearched(header) && hasPhrases(this.#phrases, data))
+    return this.#phrases === undefined || (isSearched(header) && hasPhrases(this.#phrases, event, this.#words))
   }
 
   #rowOf(event: BundleEvent, leaf: number, facts: AskedFacts): Waiting {

@@ -6,6 +6,8 @@ import type { JsonObject } from '../../../schemas/json.ts'
 export interface BundleEvent {
   readonly header: Header
   readonly data: JsonObject
+  /** What a ledger that has the event says of it besides, in a row of its own. */
+  readonly beside?: JsonObject
 }
 
 /** An event as events.jsonl holds it, with the texts that were sealed. */
@@ -19,6 +21,7 @@ export interface SealedEvent extends BundleEvent {
 export interface LoggedEvent {
   readonly header: Header
   readonly data: JsonObject | undefined
+  readonly beside?: JsonObject
 }
 
 export function hasBody(event: LoggedEvent): event is BundleEvent {

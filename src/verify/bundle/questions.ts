@@ -118,7 +118,7 @@ for (const name of ['verdict', 'rule', 'ruleContains', 'text']) FILTER[name] = m
 
 const QUESTION = {
   ...{ query: isText, filter: isOf(FILTER), by: maybe((by) => SPEND_BY.includes(by as string)), seed: maybe(isText) },
-  ...{ asOf: maybe(isCount) },
+  ...{ asOf: maybe(isCount), words: maybe((words) => words === 2) },
 }
 
 /** Whether a question is one of these, with filters that it takes. */
@@ -168,6 +168,11 @@ export class AuditAnswer {
     const kind = QUESTIONS[question.query] as Question
     this.#rows = new kind.Rows(question, kind as never, tenant)
     this.#size = question.asOf ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Whether rows are known only once all events were gathered. */
+  get gathers(): boolean {
+    return this.#rows.gather !== undefined
   }
 
   /** Every event, and again in each further pass. */

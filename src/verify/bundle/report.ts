@@ -67,7 +67,7 @@ function answerParts({ rows: count, question }: Answer, { items, total }: Listed
     (typeof value === 'string' ? value : JSON.stringify(value ?? '')).slice(0, SUMMARY_MAX_CHARS)
   const cells = items.map((row) => heads.map((name) => (row[name] === undefined ? '' : cell(row[name]))))
   const rest = total > items.length ? `<p>And ${total - items.length} more, in ${ANSWER}.</p>` : ''
-  return [`<p>${escaped(`${count} rows. ${provenOf(question)}`)}</p>`, table(cells, heads) + rest]
+  return [`<p>${escaped(`${count} rows. ${provenOf(question, true)}`)}</p>`, table(cells, heads) + rest]
 }
 
 const LIMITS = [
@@ -163,10 +163,15 @@ function escaped(text: string): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 }
 
-/** What a bundle shows of its answer, and what not. */
-export function provenOf({ query, asOf }: AnswerQuestion): string {
+/** What a bundle shows of its answer, and what not. `isFile`: in its own report, which says of a search by the first rule what it said then. */
+export function provenOf({ query, filter: { text }, words, asOf }: AnswerQuestion, isFile = false): string {
   const end = asOf === undefined ? 'the checkpoint' : `event ${asOf} of the log`
-  const shows = `Each row follows from the events of this bundle, and no other row does. That no event is missing on which a row depends, the headers of the whole log show, up to ${end}.`
+  const unsearched = `large values, which are kept beside the events, and encrypted ones${words === undefined ? ', names of members, and ids of runs' : ''}`
+  const others =
+    text === undefined || (isFile && words === undefined)
+      ? 'no other row does'
+      : `no other event holds the words where they were looked for. Not searched are ${unsearched}`
+  const shows = `Each row follows from the events of this bundle, and ${others}. That no event is missing on which a row depends, the headers of the whole log show, up to ${end}.`
   const more = OPEN_WORK.includes(query) ? `Open means: with no end on record up to ${end}.` : NOT_PROVEN[query]
   return more === undefined ? shows : `${shows} ${more}`
 }

@@ -1,6 +1,8 @@
 /** @module Words: lower case, without accents and other forms of a character; those that stand together stand in one text. */
+import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
 import type { Header } from '../../../schemas/header.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import type { BundleEvent } from './gathered.ts'
 import { runOf } from './query.ts'
 
 const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
@@ -24,19 +26,30 @@ export function phrasesOf(text: string): Phrases {
   return parts.filter((words) => words.length > 0)
 }
 
-export function hasPhrases(phrases: Phrases, data: JsonObject): boolean {
-  const texts = textsOf(data, true).map((text) => ` ${wordsOf(text).join(' ')} `)
-  return phrases.every((words) => texts.some((text) => text.includes(` ${words.join(' ')} `)))
+/** `words`: the rule by which it was searched; the first one, which is absent, looked at no names of members, no ids and no runs. */
+export function hasPhrases(phrases: Phrases, { header, data }: BundleEvent, words: AnswerQuestion['words']): boolean {
+  const isFirst = words === undefined
+  const run = header.type === 'RunStarted' && !isFirst ? [runOf(header.stream) ?? ''] : []
+  const texts = [...run, ...textsOf(data, isFirst ? [] : WRITTEN, true)]
+  const spaced = texts.map((text) => ` ${wordsOf(text).join(' ')} `)
+  return phrases.every((each) => spaced.some((text) => text.includes(` ${each.join(' ')} `)))
 }
 
-function textsOf(value: Json, isBody = false): readonly string[] {
+/** Members that hold what agents and tools wrote: there names of members are searched, too, and ids. */
+const WRITTEN = [
+  ...['payload', 'args', 'result', 'input', 'output', 'restored', 'evidence', 'frozen', 'value', 'details'],
+  ...['before', 'after'],
+]
+
+/** `written`: undefined within what was written. */
+function textsOf(value: Json, written: readonly string[] | undefined, isBody = false): readonly string[] {
   if (typeof value === 'number') return [String(value)]
-  if (typeof value === 'string') return IDENTIFIER.test(value) ? [] : [value]
-  if (Array.isArray(value)) return value.flatMap((each) => textsOf(each))
+  if (typeof value === 'string') return written !== undefined && IDENTIFIER.test(value) ? [] : [value]
+  if (Array.isArray(value)) return value.flatMap((each) => textsOf(each, written))
   if (!isJsonObject(value)) return []
-  const isRead = ([name]: readonly [name: string, value: Json]) =>
-    name !== '$sealed' && name !== 'signature' && !(isBody && name === 'snapshot')
-  return Object.entries(value)
-    .filter(isRead)
-    .flatMap(([, each]) => textsOf(each))
+  return Object.entries(value).flatMap(([name, each]) => {
+    if (written === undefined) return name === '$sealed' ? [] : [name, ...textsOf(each, undefined)]
+    const isRead = name !== '$sealed' && name !== 'signature' && !(isBody && name === 'snapshot')
+    return isRead ? textsOf(each, written.includes(name) ? undefined : written) : []
+  })
 }

@@ -7,6 +7,7 @@ import { completePart, isSelected } from '../../../src/export/bundle/bundle-quer
 import { AUDIT_QUERIES, type AuditQueryName, followsFromLog } from '../../../src/ledger/audit/audit-queries.ts'
 import type { LoggedEvent } from '../../../src/verify/bundle/gathered.ts'
 import { AuditAnswer, eventsBehind, PROVABLE_QUESTIONS } from '../../../src/verify/bundle/questions.ts'
+import { provenOf } from '../../../src/verify/bundle/report.ts'
 import { answerBundle, judgedAnswer, rowsIn } from '../../support/answer-bundles.ts'
 import { askAll, auditOf } from '../../support/audited.ts'
 import { fork } from '../../support/fork-driver.ts'
@@ -101,7 +102,13 @@ const FILTERS: Readonly<Record<string, readonly Asked[]>> = {
     { ruleContains: 'KEY-' },
     { text: '"two words"', types: ['EnvelopeAccepted'] },
   ],
-  search: [{ text: 'apfel' }, { text: '\u6797\u6a8e words' }, { text: 'done' }, { text: 'nowhere' }],
+  search: [
+    ...['entities', 'OWN', '"two words"', 'note two'].map((text) => ({ text })),
+    { text: 'apfel' },
+    { text: '\u6797\u6a8e words' },
+    { text: 'done' },
+    { text: 'nowhere' },
+  ],
   spend: ['run', 'agent', 'model', 'day', 'month', 'tenant'].flatMap((by) => [
     { by },
     { by, agent: 'writer' },
@@ -152,7 +159,7 @@ answers(
         { since: '2000-01-01T00:00:00.000Z' },
         { until: '2000-01-01T00:00:00.000Z' },
       ]) {
-        const question = { query: name, ...asked(each) }
+        const question = { query: name, ...asked(each), ...(each.text !== undefined && { words: 2 as const }) }
         const expected = await askAll(test.ledger, name, { ...asked(each), page: { treeSize } })
         assert.equal(madeFrom(log, question), expected.map(comparable), JSON.stringify(question))
         count += expected.length
@@ -186,6 +193,25 @@ answers(
 )
 
 answers(
+  'the bundle of a search says what was not searched, and not that no other row follows; one by the first rule finds what that found (A414, LOG-62)',
+  async ({ test }) => {
+    const files = await answerBundle(test, { name: 'search', filter: { text: 'entities' } })
+    const { verdict, lines, about } = await judgedAnswer(test, files)
+    assert.is(verdict, 'VERIFIED')
+    assert.ok(rowsIn(files).length > 0)
+    for (const text of [lines, String(files.get('report.html'))]) {
+      assert.match(text, 'Not searched are large values')
+      assert.not.match(text, 'no other row does')
+    }
+    const log = await logOf(test, Number(about?.size))
+    const first = { query: 'search', filter: { text: 'entities' } }
+    // Places in findings have it as a text.
+    assert.ok(madeFrom(log, first).length < madeFrom(log, { ...first, words: 2 }).length)
+    assert.match(provenOf(first), 'names of members, and ids of runs')
+  },
+)
+
+answers(
   'a bundle as of fewer events is the answer of then, of every query, and one of more than its checkpoint covers fails (HTTP-34)',
   async ({ test }) => {
     const { treeSize } = await auditOf(test.ledger).asOf(alice)
@@ -195,7 +221,12 @@ answers(
       for (const name of PROVABLE_QUESTIONS as readonly AuditQueryName[]) {
         const question = asked(FILTERS[name]?.[0] ?? {})
         const expected = await askAll(test.ledger, name, { ...question, page: { treeSize: asOf } })
-        assert.equal(madeFrom(log, { query: name, ...question, asOf }), expected.map(comparable), `${name} ${asOf}`)
+        const words = question.filter.text !== undefined && { words: 2 as const }
+        assert.equal(
+          madeFrom(log, { query: name, ...question, ...words, asOf }),
+          expected.map(comparable),
+          `${name} ${asOf}`,
+        )
       }
     const files = await answerBundle(test, { name: 'rejections', filter: {}, treeSize: rejected + 1 })
     const { verdict, faults, lines } = await judgedAnswer(test, files)

@@ -1,4 +1,5 @@
 import { copyFileSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runStream } from '../../../schemas/names.ts'
@@ -118,6 +119,23 @@ test('streams that this ledger did not write have no rows, as they have no leave
   const { treeSize } = (await ledger.ledger.audit?.asOf(alice)) ?? {}
   await ledger.ledger.logs?.publish()
   assert.is(treeSize, ledger.ledger.logs?.state(alice.tenant).size)
+})
+
+test('a question under which somebody else has the index made anew is answered whole, and not out of an empty one (A413)', async () => {
+  await using store = await filled(6)
+  using index = openSqliteAudit({ path: ':memory:' })
+  const audit = auditOfStore({ store, index })
+  const ask = async (): Promise<unknown> => {
+    const answer = await audit.ask(alice, { name: 'runs', filter: {} }, { limit: 500 })
+    return answer.ok ? answer.items : answer.detail
+  }
+  const whole = await ask()
+  for (let turns = 0; turns < 12; turns += 1) {
+    const answer = ask()
+    for (let turn = 0; turn < turns; turn += 1) await nextTurn()
+    index.renew('damaged, says the test')
+    assert.equal(await answer, whole, `after ${turns} turns`)
+  }
 })
 
 test.run()

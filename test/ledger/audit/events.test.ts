@@ -6,6 +6,7 @@ import { matchesText, parsePhrases } from '../../../projections/search-text.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { runBegunBy } from '../../../src/ledger/audit/page-to-index.ts'
 import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
 import { askAll, auditOf, readPage } from '../../support/audited.ts'
 import { drive, ok } from '../../support/run-driver.ts'
@@ -101,7 +102,7 @@ audit('any filters together find exactly what the pure rules say, in the order o
         if (filter.run !== undefined && header.stream !== runStream(alice.tenant, filter.run)) return false
         const isSearched = header.type !== 'SnapshotTaken'
         const found = facts[at]
-        if (phrases !== undefined && !(isSearched && matchesText(phrases, data))) return false
+        if (phrases !== undefined && !(isSearched && matchesText(phrases, data, runBegunBy(header)))) return false
         return found !== undefined && matchesFacts(filter, found)
       })
       const items = await askAll(test.ledger, 'events', { filter, page: { limit: 3 } })

@@ -1,0 +1,18 @@
+/** @module What was asked, as the file of an answer says it. */
+import type { AnswerQuestion } from '../../../schemas/answer-trailer.ts'
+import type { PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
+
+/** Rows of a portion, each of which is on record as a read. */
+export const PAGE_ROWS = 500
+
+export function questionOf({ question, newestFirst }: PlannedQuestion): AnswerQuestion {
+  const { name, filter, by, seed } = question
+  return {
+    query: name,
+    filter,
+    ...(by !== undefined && { by }),
+    ...(seed !== undefined && { seed }),
+    ...(newestFirst && { order: 'desc' as const }),
+    ...(filter.text !== undefined && { words: 2 as const }),
+  }
+}

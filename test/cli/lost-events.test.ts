@@ -1,0 +1,63 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose/compose.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import { readSettings } from '../../src/settings/config.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { drive } from '../support/run-driver.ts'
+import { rowsOf, tamper } from '../support/tamper.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('cli: events that are gone')
+
+/** A run of three events, all of which `log.db` has seen and none of which a checkpoint covers. */
+async function followed(data: string): Promise<void> {
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  await using opened = await openLedger(settings, silentLog)
+  const run = drive(opened, 'r', { tenant: 'acme', actor: 'alice' })
+  await run.start({})
+  await run.hand('a', { n: 1 })
+  await run.hand('a', { n: 2 })
+  await opened.ledger.logs?.catchUp()
+}
+
+async function command(data: string, ...args: readonly string[]): Promise<Record<string, unknown>> {
+  const { stdout } = await runInProcess([...args, '--json', '--data', data])
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+}
+
+test('the end of the store is gone, and the log has seen it: verify, replay and report say so, and stop once it is back (LOG-49, A431)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const path = `${data}/store.db`
+  assert.is((await command(data, 'verify')).verdict, 'VERIFIED')
+  const [last] = rowsOf(path).slice(-1)
+  assert.is(last?.stream, 'run-acme.r')
+  // As an older copy of the file is, whose own row of its end is that of then.
+  tamper(path, (db) => {
+    db.prepare('DELETE FROM events WHERE position = ?').run(last?.position)
+    db.prepare('UPDATE head SET position = position - 1').run()
+  })
+  assert.is((await command(data, 'verify')).verdict, 'INCOMPLETE')
+  const { stdout } = await runInProcess(['verify', '--data', data])
+  assert.match(stdout, /INCOMPLETE +seen-beside +run-acme\.r @ 2/)
+  const loss = { scope: 'run', code: 'missing', stream: 'run-acme.r', revision: 2 }
+  const replayed = await command(data, 'replay', 'r', '--tenant', 'acme')
+  assert.equal([replayed.verdict, replayed.losses], ['INCOMPLETE', [loss]])
+  const { run } = await command(data, 'report', 'r', '--tenant', 'acme')
+  assert.equal((run as { losses: unknown }).losses, [loss])
+  const shown = await runInProcess(['report', 'r', '--tenant', 'acme', '--data', data])
+  assert.match(shown.stdout, /^lost +run-acme\.r @ 2 \(missing\)$/m)
+  tamper(path, (db) => {
+    const { stream: _, ...row } = last ?? { stream: '' }
+    db.prepare(
+      'INSERT INTO events (position, stream_id, revision, header, salt, data, request) VALUES (@position, @stream_id, @revision, @header, @salt, @data, @request)',
+    ).run(row)
+    db.prepare('UPDATE head SET position = position + 1').run()
+  })
+  assert.is((await command(data, 'verify')).verdict, 'VERIFIED')
+  assert.is((await command(data, 'replay', 'r', '--tenant', 'acme')).verdict, 'VERIFIED')
+})
+
+test.run()
