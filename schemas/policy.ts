@@ -7,7 +7,6 @@ import { SignalPolicy } from './waiting.ts'
 
 /** A policy names at most so many critical keys, and as many protected and free ones. */
 export const CRITICAL_KEYS_MAX = 64
-export const SNAPSHOT_EVERY_MAX = 1000
 
 const RULES_2_MEMBERS = [
   'protect',
@@ -26,7 +25,6 @@ const RULES_2_MEMBERS = [
 const Base = z.enum(['default', 'relay'])
 const Ungrounded = z.enum(['off', 'warn', 'reject'])
 const TopLevelKeys = z.array(z.string().min(1).max(NAME_MAX_CHARS)).max(CRITICAL_KEYS_MAX)
-const SnapshotEvery = z.int().min(1).max(SNAPSHOT_EVERY_MAX)
 const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
@@ -37,7 +35,6 @@ export const PolicyObject = z
     criticalKeys: TopLevelKeys.optional(),
     protect: Protect.optional(),
     free: TopLevelKeys.optional(),
-    snapshotEvery: SnapshotEvery.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
     /** What is left out of the record before anything is sealed. */
@@ -65,7 +62,8 @@ export const ResolvedPolicy = z.strictObject({
   base: Base,
   criticalKeys: z.array(z.string()).readonly(),
   ungrounded: Ungrounded,
-  snapshotEvery: SnapshotEvery,
+  /** Read where it is recorded, and without effect: no policy takes it any more. */
+  snapshotEvery: z.int().min(1).max(1000).optional(),
   rules: Rules.optional(),
   protect: z.union([z.literal('*'), z.array(z.string()).readonly()]).optional(),
   free: z.array(z.string()).readonly().optional(),

@@ -19,7 +19,6 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     base,
     criticalKeys: [...new Set(inputs.criticalKeys ?? DEFAULT_CRITICAL_KEYS)],
     ungrounded: inputs.ungrounded ?? (base === 'relay' ? 'off' : 'warn'),
-    snapshotEvery: inputs.snapshotEvery ?? 1,
     ...(inputs.approve === undefined ? {} : { approve: inputs.approve }),
     ...(inputs.overshoot === undefined ? {} : { overshoot: inputs.overshoot }),
     ...(inputs.signals === undefined ? {} : { signals: inputs.signals }),

@@ -199,8 +199,6 @@ export const MEMBERS: Texts = {
   'signals.payload': 'What the signal says: any JSON value of at most 64 KiB; default null.',
   score: 'Score of the branch in a vote; the highest wins.',
   signature: "The agent's own signature over the envelope: a detached JWS (RFC 7515).",
-  snapshotEvery:
-    'Taken and recorded for clients of release 0.1.0, and without effect: every accepted handoff is its own snapshot.',
   status: 'HTTP status.',
   step: 'The accepted handoff that is judged, from 1.',
   supersede: 'Who may supersede, how well founded, and what never.',

@@ -269,7 +269,7 @@ model(
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         await using test = await testLedger()
-        await drive(test, 'r').start({ budget: { tokens: LIMIT }, policy: { snapshotEvery: 2 } })
+        await drive(test, 'r').start({ budget: { tokens: LIMIT } })
         const at = new Model(test.clock.nowMs)
         let acting: TestLedger = test
         for (const asked of steps) {

@@ -11,10 +11,10 @@ import { wrapStore } from '../support/wrap-store.ts'
 
 const rewind = suite('snapshots and rewinding')
 
-async function open(snapshotEvery = 1) {
+async function open() {
   const test = await testLedger()
   const run = drive(test, 'r')
-  await run.start({ policy: { snapshotEvery, ungrounded: 'off', protect: [] } })
+  await run.start({ policy: { ungrounded: 'off', protect: [] } })
   const contextAt = async (at = {}) => {
     const found = await test.ledger.context(alice, 'r', at)
     if (!found.ok) throw new Error(found.refusal.code)
@@ -36,23 +36,20 @@ async function open(snapshotEvery = 1) {
   }
 }
 
-rewind(
-  'a handoff is one event, which holds its own snapshot, whatever interval the policy asks for (STR-10)',
-  async () => {
-    await using at = await open(5)
-    for (let n = 1; n <= 3; n += 1) ok(await at.run.hand('ann', { n }, { tokens: 10 }))
-    const events = await at.run.events()
-    assert.equal(
-      events.map(({ header }) => header.type),
-      ['RunStarted', 'EnvelopeAccepted', 'EnvelopeAccepted', 'EnvelopeAccepted'],
-    )
-    const { v, step, context, snapshot } = events.at(-1)?.data ?? {}
-    assert.equal([v, step], [2, 3])
-    const budget = { tokens: 30, cost: '0', reservedTokens: 0, reservedCost: '0' }
-    assert.equal(snapshot, { v: 2, step: 3, context, budget, openCalls: [], openReservations: [] })
-    assert.equal((await at.run.state()).snapshot, { step: 3, revision: 3, contextDigest: context })
-  },
-)
+rewind('a handoff is one event, which holds its own snapshot (STR-10)', async () => {
+  await using at = await open()
+  for (let n = 1; n <= 3; n += 1) ok(await at.run.hand('ann', { n }, { tokens: 10 }))
+  const events = await at.run.events()
+  assert.equal(
+    events.map(({ header }) => header.type),
+    ['RunStarted', 'EnvelopeAccepted', 'EnvelopeAccepted', 'EnvelopeAccepted'],
+  )
+  const { v, step, context, snapshot } = events.at(-1)?.data ?? {}
+  assert.equal([v, step], [2, 3])
+  const budget = { tokens: 30, cost: '0', reservedTokens: 0, reservedCost: '0' }
+  assert.equal(snapshot, { v: 2, step: 3, context, budget, openCalls: [], openReservations: [] })
+  assert.equal((await at.run.state()).snapshot, { step: 3, revision: 3, contextDigest: context })
+})
 
 rewind(
   'what stands open is listed in a snapshot up to a hundred, then counted: handoffs do not grow with it (F84)',
@@ -69,31 +66,22 @@ rewind(
   },
 )
 
-rewind(
-  'a refused handoff leaves what was accepted last, whatever the snapshot interval, and step numbers are never reused (JUD-28)',
-  async () => {
-    await using at = await open(5)
-    for (let n = 1; n <= 6; n += 1) ok(await at.run.hand('ann', { facts: ['one'], n }))
-    await at.run.called('before')
-    ok(await at.run.hand('ann', { facts: ['one'], n: 7 }))
-    const callId = await at.run.called('t')
-    const refused = refusedWith(await at.run.hand('bob', { n: 8 }), 'contradiction')
-    const restored = refused.evidence?.restored as JsonObject
-    assert.equal([restored.step, restored.context], [7, { facts: ['one'], n: 7 }])
-    const rewound = (await at.run.events()).at(-1)
-    assert.equal(
-      [
-        rewound?.header.type,
-        rewound?.data.fromStep,
-        rewound?.data.toStep,
-        rewound?.data.cause,
-        rewound?.data.callsSince,
-      ],
-      ['RunRewound', 7, 7, 'contradiction', [callId]],
-    )
-    assert.is(ok(await at.run.hand('ann', { facts: ['one'], n: 'next' })).step, 8)
-  },
-)
+rewind('a refused handoff leaves what was accepted last, and step numbers are never reused (JUD-28)', async () => {
+  await using at = await open()
+  for (let n = 1; n <= 6; n += 1) ok(await at.run.hand('ann', { facts: ['one'], n }))
+  await at.run.called('before')
+  ok(await at.run.hand('ann', { facts: ['one'], n: 7 }))
+  const callId = await at.run.called('t')
+  const refused = refusedWith(await at.run.hand('bob', { n: 8 }), 'contradiction')
+  const restored = refused.evidence?.restored as JsonObject
+  assert.equal([restored.step, restored.context], [7, { facts: ['one'], n: 7 }])
+  const rewound = (await at.run.events()).at(-1)
+  assert.equal(
+    [rewound?.header.type, rewound?.data.fromStep, rewound?.data.toStep, rewound?.data.cause, rewound?.data.callsSince],
+    ['RunRewound', 7, 7, 'contradiction', [callId]],
+  )
+  assert.is(ok(await at.run.hand('ann', { facts: ['one'], n: 'next' })).step, 8)
+})
 
 rewind('rewinding moves the context and nothing else', async () => {
   await using at = await open()
@@ -107,7 +95,7 @@ rewind('rewinding moves the context and nothing else', async () => {
 })
 
 rewind('by hand it goes to the accepted step before, and repeated, further back', async () => {
-  await using at = await open(2)
+  await using at = await open()
   for (let n = 1; n <= 4; n += 1) ok(await at.run.hand('ann', { n }))
   for (const step of [3, 2, 1, 0]) {
     const back = ok(await at.rollBack())

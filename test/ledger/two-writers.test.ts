@@ -113,7 +113,7 @@ writers(
     const ledgers = [test.ledger, await test.sibling()]
     await drive(test, 'r').start({
       budget: { tokens: 100_000 },
-      policy: { snapshotEvery: 3, ungrounded: 'off', protect: [] },
+      policy: { ungrounded: 'off', protect: [] },
     })
     const known = { callIds: [] as string[], reservations: [] as string[] }
     let contended = 0

@@ -108,10 +108,7 @@ for (const [title, code] of [
   ['before its first page', "if (message.kind === 'done') process.exit(1)"],
   ['after its first page', "if (message.kind === 'done' && said++ > 0) process.exit(1)"],
   ['without a word', "if (message.kind === 'done' && message.value === undefined) process.exit(1)"],
-  [
-    'by an error',
-    "if (message.kind === 'done' && said++ > 0) throw new Error('of the thread')",
-  ],
+  ['by an error', "if (message.kind === 'done' && said++ > 0) throw new Error('of the thread')"],
 ] as const) {
   test(`the index lacks nothing where the thread ends ${title}`, async () => {
     using folder = tempFolder()

@@ -71,33 +71,27 @@ for (const { name, open } of HOMES) {
       await using home = await open()
       let number = 0
       await fc.assert(
-        fc.asyncProperty(
-          fc.array(move, { maxLength: 8 }),
-          fc.integer({ min: 1, max: 3 }),
-          async (moves, snapshotEvery) => {
-            number += 1
-            const id = `r${number}`
-            const model = new Model()
-            const body = async (run: Run<null>) => {
-              const went = []
-              for (const each of moves) {
-                const accepted = await made(run, each)
-                const { step, context } = await run.context()
-                went.push({ accepted, step, facts: isJsonObject(context.facts) ? context.facts : {} })
-              }
-              return went
+        fc.asyncProperty(fc.array(move, { maxLength: 8 }), async (moves) => {
+          number += 1
+          const id = `r${number}`
+          const model = new Model()
+          const body = async (run: Run<null>) => {
+            const went = []
+            for (const each of moves) {
+              const accepted = await made(run, each)
+              const { step, context } = await run.context()
+              went.push({ accepted, step, facts: isJsonObject(context.facts) ? context.facts : {} })
             }
-            const went = await home
-              .process()
-              .run({ id, policy: { snapshotEvery, ungrounded: 'off', protect: [] } }, body)
-            assert.equal(
-              went,
-              moves.map((each) => ({ accepted: model.moves(each), ...model.now })),
-            )
-            assert.equal((await home.process().replay(id, body)).output, went)
-            await recordedAsRefused(home.connection.events(id), went.filter(({ accepted }) => !accepted).length)
-          },
-        ),
+            return went
+          }
+          const went = await home.process().run({ id, policy: { ungrounded: 'off', protect: [] } }, body)
+          assert.equal(
+            went,
+            moves.map((each) => ({ accepted: model.moves(each), ...model.now })),
+          )
+          assert.equal((await home.process().replay(id, body)).output, went)
+          await recordedAsRefused(home.connection.events(id), went.filter(({ accepted }) => !accepted).length)
+        }),
         { numRuns: RUNS[name] ?? 1 },
       )
     },

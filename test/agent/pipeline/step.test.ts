@@ -166,7 +166,7 @@ for (const { name, open } of HOMES) {
         await run.step('lead', lead, { repairs: 1 })
         return (await run.context()).context
       }
-      const context = await home.process().run({ id: 'r', policy: { snapshotEvery: 5 } }, body)
+      const context = await home.process().run({ id: 'r' }, body)
       assert.equal(context, { facts: { base: 'firm' }, help: 1, done: true })
       assert.equal((await home.process().replay('r', body)).output, context)
       assert.is(turns, 1)

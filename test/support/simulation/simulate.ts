@@ -50,7 +50,7 @@ export async function simulate(seed: number, { lies = 0 } = {}): Promise<Simulat
     const options = { world, store, troubles, keys: KEYS_OF_ALL }
     const processes = await Promise.all(Array.from({ length: PROCESSES }, () => simulatedProcess(options)))
     const budget = { tokens: LIMIT }
-    const start: Command = { kind: 'start', body: { id: RUN, name: 'sim', budget, policy: { snapshotEvery: 2 } } }
+    const start: Command = { kind: 'start', body: { id: RUN, name: 'sim', budget } }
     const started = await processes[0]?.ask(RUN, start, {})
     if (started === undefined || started === 'lost') throw new Error('the run did not start')
     ok(started)

@@ -55,7 +55,6 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
   const more = {
     base: run.base ?? tenant.base,
     rules: run.rules ?? tenant.rules,
-    snapshotEvery: run.snapshotEvery ?? tenant.snapshotEvery,
     signals: run.signals === 'refuse' ? run.signals : (tenant.signals ?? run.signals),
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
