@@ -2,9 +2,10 @@
 import type { StartRun } from '../../../schemas/requests.ts'
 import type { Codecs } from '../calls/codecs.ts'
 import { isMinified } from '../calls/minified-name.ts'
-import { identifying } from '../calls/recordable.ts'
+import { CALL_VALUE, identifying } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import type { Judge } from '../pipeline/judge.ts'
+import { notRecordable } from '../too-large.ts'
 
 /** `'2.00 USD'`. */
 export type Cost = `${number} ${string}`
@@ -63,9 +64,8 @@ const COST = /^(\S+) ([A-Z]{3})$/
 /** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
 export function startRequest(options: RunOptions, fallbackName: string, codecs?: Codecs): StartRun {
   const { id, name = fallbackName, input, tags, budget, policy, whenOwned = 'join' } = options
-  const recorded = input === undefined ? undefined : identifying(input, codecs)
-  if (recorded?.ok === false)
-    throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${recorded.reason}`)
+  const recorded = input === undefined ? undefined : identifying(input, codecs, CALL_VALUE)
+  if (recorded?.ok === false) throw notRecordable('the input of the run', recorded)
   if (options.name === undefined && isMinified(fallbackName)) {
     const message = `${fallbackName} looks like a name that a minifier made, and would be another one in the next build: pass {name}`
     throw new AgentError('run-unnamed', message, { name: fallbackName })

@@ -6,7 +6,7 @@ import { backoffMs } from '../calls/backoff.ts'
 import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { mayPassOver } from '../calls/own-failure.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
 import { NOTHING, type RunOutcome } from './outcome.ts'
@@ -165,7 +165,7 @@ function statusOf(error: unknown): StepReport['status'] {
 }
 
 function reportOf({ id, group, spec, args }: PlannedStep): StepReport {
-  const recorded = recordable(args)
+  const recorded = recordable(args, undefined, CALL_VALUE)
   return {
     id,
     group: group + 1,
