@@ -1,7 +1,8 @@
-/** @module What is too large for the record: the code is told, and may go on with less. Nothing is undone for it (RUN-181). */
+/** @module What ends the code of a run and is no reason to undo it; above all what is too large for the record: the code is told, and may go on with less (RUN-181). */
 import type { JsonObject } from '../../schemas/json.ts'
 import { AgentError, RecordedFailure } from './errors.ts'
-import { ResultTooLarge } from './loop/tool-error.ts'
+import { ApprovalDenied, ResultTooLarge } from './loop/tool-error.ts'
+import { SagaFailed } from './saga/saga-result.ts'
 
 /** What the ledger says of what is only too much. */
 export const TOO_LARGE: ReadonlySet<string> = new Set([
@@ -14,12 +15,19 @@ export const TOO_LARGE: ReadonlySet<string> = new Set([
 
 const CAUSES_MAX = 5
 
-/** What a tool has failed with is its failure, whatever that was. */
 export function isTooLarge(error: unknown): boolean {
+  return error instanceof ResultTooLarge || (error instanceof AgentError && TOO_LARGE.has(error.code))
+}
+
+/**
+ * Whether what the code of a run ended with is no reason to undo it: something is too large for the record, or nobody decided on a call in time (RUN-182).
+ * Libraries wrap what they are thrown. What a tool has failed with is its failure, and that of a step is its saga's.
+ */
+export function leavesOpen(error: unknown): boolean {
   let cause = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
-    if (cause instanceof RecordedFailure) return false
-    if (cause instanceof ResultTooLarge || (cause instanceof AgentError && TOO_LARGE.has(cause.code))) return true
+    if (cause instanceof RecordedFailure || cause instanceof SagaFailed) return false
+    if (isTooLarge(cause) || (cause instanceof ApprovalDenied && cause.code === 'approval-expired')) return true
     cause = cause.cause
   }
   return false

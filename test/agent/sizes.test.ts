@@ -144,6 +144,22 @@ for (const { name, open } of HOMES) {
     assert.equal(undone, [])
   })
 
+  sizes(
+    `${name}: a step of a saga whose result is too large has failed, and the saga is rolled back (RUN-181)`,
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      const undone: string[] = []
+      const dump = cs.tool(async (bytes: number) => 'x'.repeat(bytes), {
+        name: 'dump',
+        compensate: ({ args: [bytes] }) => void undone.push(`${bytes}`),
+      })
+      const steps = [10, 9_000_000].map((bytes) => ({ id: `${bytes}`, tool: dump, args: [bytes] }))
+      assert.is((await cs.saga(steps as never, { name: 'dumps' })).status, 'COMPENSATED')
+      assert.equal(undone, ['9000000', '10'])
+    },
+  )
+
   for (const [bytes, ways] of [
     [600_000, ['handoff', 'step']],
     [9_000_000, ['handoff']],

@@ -17,7 +17,7 @@ import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
-import { isTooLarge, notRecordable, outputTooLarge } from '../too-large.ts'
+import { isTooLarge, leavesOpen, notRecordable, outputTooLarge } from '../too-large.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
 import type { TraceSpan } from '../tracing/trace-span.ts'
 import type { Connection } from './connection.ts'
@@ -172,10 +172,11 @@ async function endFailed(
   { error, options }: { error: unknown; options: RunOptions },
 ): Promise<RunOutcome> {
   const { runId } = session
+  const isLeft = session.failed === undefined && leavesOpen(error)
   // What runs beside a call that waits is carried to its end.
-  if (session.halted instanceof RunWaiting || isTooLarge(error)) await session.settled()
+  if (session.halted instanceof RunWaiting || isLeft) await session.settled()
   // The code has left the record, the ledger is out of reach, or takes no more: the run stays as it is, to be resumed.
-  if (session.halted !== undefined || isDivergence(error) || isTooLarge(error)) return openOutcome(runId)
+  if (session.halted !== undefined || isLeft || isDivergence(error)) return openOutcome(runId)
   try {
     if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
       const { name, message } = error instanceof Error ? error : { name: 'thrown', message: String(error) }

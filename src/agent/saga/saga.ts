@@ -11,7 +11,7 @@ import { AgentError, failureOf, InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
 import { NOTHING, type RunOutcome } from './outcome.ts'
 import { rollBackScope } from './roll-back-scope.ts'
-import { afterRollback, type SagaResult, type StepReport } from './saga-result.ts'
+import { afterRollback, SagaFailed, type SagaResult, type StepReport } from './saga-result.ts'
 import { type PlannedStep, planSaga, type SagaSteps } from './saga-steps.ts'
 
 export interface SagaOptions {
@@ -23,17 +23,6 @@ interface Tried {
   readonly steps: readonly StepReport[]
   /** The first step that failed, and why. */
   readonly failure?: { readonly step: PlannedStep; readonly error: unknown }
-}
-
-/** What a saga of a run of its own leaves to the run: its last failure. */
-export class SagaFailed extends Error {
-  readonly result: SagaResult
-
-  constructor(result: SagaResult, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
-    this.name = 'SagaFailed'
-    this.result = result
-  }
 }
 
 /** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, and what halts the run. */
