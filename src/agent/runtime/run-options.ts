@@ -10,12 +10,17 @@ import { notRecordable } from '../too-large.ts'
 /** `'2.00 USD'`. */
 export type Cost = `${number} ${string}`
 
-/** Hard limits of a run, in tokens and money; what would go over is refused (`budget-exceeded`) before it runs. */
+/** Limits of a run, in tokens and money; what would be reserved beyond them is refused (`budget-exceeded`) before it runs. */
 export interface BudgetOptions {
   readonly tokens?: number
   readonly cost?: Cost
   /** Limits of single agents; their costs are in the run's currency. */
   readonly agents?: Readonly<Record<string, { readonly tokens?: number; readonly cost?: Cost }>>
+  /**
+   * Tokens that a handoff reports were spent before it: beyond a limit they are recorded as overshoot. With `hard: true` such a handoff is refused
+   * (`budget-exceeded`), as by `policy: { overshoot: 'refuse' }`.
+   */
+  readonly hard?: boolean
 }
 
 /**
@@ -76,9 +81,15 @@ export function startRequest(options: RunOptions, fallbackName: string, codecs?:
     ...(recorded !== undefined && { input: recorded.value }),
     ...(tags !== undefined && { tags: [...tags] }),
     ...(budget !== undefined && { budget: limitsOf(budget) }),
-    ...(policy !== undefined && { policy }),
+    ...policyOf(policy, budget),
     ...(whenOwned !== 'join' && { whenOwned }),
   }
+}
+
+function policyOf(policy: RunOptions['policy'], budget: BudgetOptions | undefined): Pick<StartRun, 'policy'> {
+  if (budget?.hard !== true) return policy === undefined ? {} : { policy }
+  const declared = typeof policy === 'string' ? { base: policy } : policy
+  return { policy: { ...declared, overshoot: 'refuse' } }
 }
 
 function limitsOf({ tokens, cost, agents }: BudgetOptions): NonNullable<StartRun['budget']> {
