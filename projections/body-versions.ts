@@ -8,6 +8,8 @@ import type { EventType } from '../schemas/events.ts'
 const LATEST = {
   ApprovalRequested: 2,
   EnvelopeAccepted: 2,
+  RunStarted: 2,
+  RunCompleted: 2,
   ToolCallClaimed: 2,
   ToolCallSucceeded: 2,
   ToolCallResolved: 2,

@@ -6,7 +6,7 @@ import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { type Slots, slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 7
+export const RUN_ROW_VERSION = 8
 
 export interface RunRowState {
   name: string
@@ -29,6 +29,8 @@ export interface RunRowState {
   compensation?: string
   /** Calls without an outcome, those of models aside: when the lease of each ends, or `IN_DOUBT`. */
   open: Slots<string>
+  /** How many these are. */
+  openCount: number
   /** There were more than are counted one by one: some may be open. */
   openMore?: true
   budget: BudgetState
@@ -36,8 +38,8 @@ export interface RunRowState {
 
 const IN_DOUBT = ''
 
-/** A row is written whole at each change: it does not grow with what stands open. */
-const OPEN_MAX = 500
+/** A row is written whole at each change: it does not grow without end with what is open. */
+const OPEN_MAX = 10_000
 
 /** Undefined until RunStarted: a stream that does not begin with it is no run. */
 export function evolveRunRow(row: RunRowState | undefined, event: RecordedEvent): RunRowState | undefined {
@@ -67,6 +69,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     approvals: {},
     waits: {},
     open: {},
+    openCount: 0,
     budget: {
       agents: {},
       ...(currency === undefined ? {} : { currency }),
@@ -141,11 +144,13 @@ const COUNT_FOLDS = {
     if (attempt === 1) row.calls += 1
     if (phase !== 'model') openCall(row, callId, leaseUntil)
     // From here on its undoing is what is open.
-    if (compensates !== undefined) delete row.open[slot(compensates)]
+    if (compensates !== undefined) endCall(row, { callId: compensates })
     if (agent !== undefined) row.budget.agents[slot(agent)] = true
   },
   RunCompleted: (row) => {
     row.status = 'completed'
+    // It waited for every call, but for those of models.
+    delete row.openMore
   },
   RunFailed: (row) => {
     row.status = 'failed'
@@ -157,9 +162,13 @@ const COUNT_FOLDS = {
 } satisfies FoldTable<RunRowState>
 
 function openCall(row: RunRowState, callId: string, leaseUntil: string): void {
-  const isCounted = row.open[slot(callId)] !== undefined || Object.keys(row.open).length < OPEN_MAX
-  if (isCounted) row.open[slot(callId)] = leaseUntil
-  else row.openMore = true
+  const isKnown = row.open[slot(callId)] !== undefined
+  if (!isKnown && row.openCount >= OPEN_MAX) {
+    row.openMore = true
+    return
+  }
+  row.open[slot(callId)] = leaseUntil
+  if (!isKnown) row.openCount += 1
 }
 
 function doubtCall(row: RunRowState, { callId }: { readonly callId: string }): void {
@@ -167,12 +176,14 @@ function doubtCall(row: RunRowState, { callId }: { readonly callId: string }): v
 }
 
 function endCall(row: RunRowState, { callId }: { readonly callId: string }): void {
+  if (row.open[slot(callId)] === undefined) return
   delete row.open[slot(callId)]
+  row.openCount -= 1
 }
 
 /** Calls that may be open; where some are not counted one by one, at least one. */
-export function openCallsOf({ open, openMore }: RunRowState): number {
-  return Math.max(Object.keys(open).length, openMore === true ? 1 : 0)
+export function openCallsOf({ openCount, openMore }: RunRowState): number {
+  return Math.max(openCount, openMore === true ? 1 : 0)
 }
 
 /** Of those counted one by one: how many are in doubt, and when the first lease of the others ends. */

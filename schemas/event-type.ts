@@ -62,6 +62,8 @@ export interface Announced<Member = string> {
   readonly members: readonly Member[]
 }
 
+export type LargeMember = 'args' | 'result' | 'input' | 'output'
+
 export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   /** The body. */
   readonly schema: Schema
@@ -81,8 +83,8 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   readonly routine?: true
   /** Of the ledger as a service, in its own log: auditors of every tenant are told of it (LOG-35). */
   readonly ofService?: true
-  /** The member of the body that may be large: it is then stored beside the events, and named by `argsRef` or `resultRef`. */
-  readonly large?: 'args' | 'result'
+  /** The member of the body that may be large: it is then stored beside the events, and named by the member `<large>Ref`. */
+  readonly large?: LargeMember
   /** An outside system may be told of it: under this name, with these members of the body and no others. */
   readonly announced?: Announced
   readonly changes: Changes

@@ -1,8 +1,9 @@
 /** @module RunCompleted: a run ends with its output. */
 import { z } from 'zod'
+import { callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'
-import { JsonValue } from '../values.ts'
+import { JsonValue, ValueRef } from '../values.ts'
 
 export const RunCompleted = eventType({
   family: 'run',
@@ -10,6 +11,19 @@ export const RunCompleted = eventType({
   activity: 'update',
   rating: { verdict: 'completed', outcome: 'success', severity: 'informational' },
   facts: [],
+  large: 'output',
   changes: { run: 'completed' },
-  schema: z.strictObject({ v: z.literal(1), redacted: Redacted.optional(), output: JsonValue.optional() }),
+  schema: z
+    .strictObject({
+      v: callVersion,
+      redacted: Redacted.optional(),
+      output: JsonValue.optional(),
+      /** In place of `output`, where that is stored beside the events. */
+      outputRef: ValueRef.optional(),
+    })
+    .refine(
+      ({ output, outputRef }) => output === undefined || outputRef === undefined,
+      'the output is here or by reference',
+    )
+    .refine((body) => isVersionOf(body, body.outputRef), VERSION_RULE),
 })

@@ -81,7 +81,7 @@ export interface Client {
   run(runId: string, options?: AskOptions): Promise<JsonObject>
   context(runId: string, at?: Query, options?: AskOptions): Promise<JsonObject>
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
-  /** A large value of a call, by the digest in its `argsRef` or `resultRef`. */
+  /** A large value of a run, by the digest in `argsRef` or `resultRef` of a call, or in `inputRef` or `outputRef` of the run. */
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
   /** Totals and limits; of its reservations the first 100: `reservations` gives all. */
   budget(runId: string, options?: AskOptions): Promise<JsonObject>

@@ -11,7 +11,7 @@ import { runListReached } from '../ledger/read/run-list-projection.ts'
 import { isStillStored, type SeenRecord } from '../ledger/read/seen-record.ts'
 import { reasonOf } from '../settings/reason-of.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
-import type { DerivedFile, DerivedFileOptions, FileGuard } from '../store/derived-file.ts'
+import { type DerivedFile, type DerivedFileOptions, type FileGuard, NOT_AUTHENTIC } from '../store/derived-file.ts'
 import type { EventStore, Position } from '../store/event-store.ts'
 import { dataFolderLock, describeOwner } from '../store/sqlite/owner-lock.ts'
 import type { ReadFile } from '../store/sqlite/read-file.ts'
@@ -199,7 +199,7 @@ async function usable<T extends DerivedFile & Checked>(
     if (reached === undefined || !(await isStillStored(reader, reached))) return undefined
     if (file.isVouched === true || (await isAuthentic(file)))
       return goTo(reached.position, { isLast: kind.isLarge }) ? reached.position : undefined
-    onLeftAside(`${kind.name} holds other than this ledger wrote`)
+    onLeftAside(`${kind.name}: ${NOT_AUTHENTIC}`)
   } catch (error) {
     onLeftAside(`${kind.name} cannot be read (${reasonOf(error)})`)
   }

@@ -13,7 +13,7 @@ export const PARAMETERS: Texts = {
   by: 'What is summed by: `run` (the default), `agent`, `model`, `day`, `month` or `tenant`.',
   call: 'Id of the call, a UUID, as its claim was answered.',
   digest:
-    'Digest of a large value, as `argsRef` or `resultRef` of a call of this run has it: `sha256:` and 64 hex digits.',
+    'Digest of a large value, as `argsRef` or `resultRef` of a call, `inputRef` or `outputRef` of this run has it: `sha256:` and 64 hex digits.',
   code: 'Stable code of a problem, such as `not-found`.',
   compensation:
     'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',

@@ -189,7 +189,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'value-not-found': text(
     'No such value',
-    'Take the digest out of `argsRef` or `resultRef` of a call of this run; with `kept: false` only the digest is on record.',
+    'Take the digest out of `argsRef` or `resultRef` of a call of this run, or out of its `inputRef` or `outputRef`; with `kept: false` only the digest is on record.',
   ),
   'append-too-large': text('Too much for one write', 'Send less in one request.'),
   overloaded: text(

@@ -214,12 +214,13 @@ export const SETTINGS = {
     shownDefault: "half of the container's or the machine's, at most 3/4 of node's heap limit",
   },
   'value-inline-bytes': {
-    about: 'arguments and results up to so many bytes stand in their events; larger ones beside them, by reference',
+    about:
+      'arguments, results, inputs and outputs up to so many bytes stand in their events; larger ones beside them, by reference',
     fallback: '65536',
     schema: wholeNumber(1_024, INLINE_CEILING_BYTES),
   },
   'value-max-bytes': {
-    about: 'larger arguments and results are refused (`value-too-large`)',
+    about: 'larger arguments, results, inputs and outputs are refused (`value-too-large`)',
     fallback: '8388608',
     schema: wholeNumber(65_536, VALUE_CEILING_BYTES),
   },

@@ -244,6 +244,29 @@ for (const { name, open } of HOMES) {
     assert.equal(effects, [])
   })
 
+  test('an approval whose end came first undoes nothing, and leaves the run open, unless a rule rolls it back (RUN-182)', async () => {
+    for (const rule of [{}, { onDenied: 'rollback' }]) {
+      await using home = await open()
+      const effects: unknown[] = []
+      const cs = home.process()
+      const pay = paying(cs, effects, { expiresMs: 60_000, ...rule })
+      const body = async () => [await pay(10), await pay(5_000)]
+      const run = rejection(cs.run({ id: 'r', name: 'payment' }, body))
+      await pending(home, await home.as('bob'))
+      home.clock.nowMs += 60_001
+      const isLeft = !('onDenied' in rule)
+      const expired = await within(run, 'the end')
+      assert.equal([codeOf(expired), outcomeOf(expired)?.status], ['approval-expired', isLeft ? 'OPEN' : 'COMPENSATED'])
+      assert.equal(effects, isLeft ? [10] : [10, 'back 10'])
+      if (!isLeft) continue
+      const again = await rejection(cs.run({ id: 'r', name: 'payment' }, body))
+      assert.equal([codeOf(again), outcomeOf(again)?.status], ['approval-expired', 'OPEN'])
+      const otherwise = async () => [await pay(10), await pay(5_000).catch(() => 'by hand')]
+      assert.equal(await cs.run({ id: 'r', name: 'payment' }, otherwise), [1, 'by hand'])
+      assert.equal(effects, [10])
+    }
+  })
+
   test("whoever requested it does not approve it through the runtime either, and the run's policy is a rule as the tool's own (RUN-63)", async () => {
     await using home = await open()
     const effects: unknown[] = []

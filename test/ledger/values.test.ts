@@ -95,6 +95,55 @@ values('a value over the limit is refused with both sizes, and nothing is stored
 })
 
 values(
+  'an input and an output of a run lie beside the events as arguments do, and are read by their digests (REC-19)',
+  async () => {
+    await using edge = await testEdge()
+    const as = await bearer(edge, { scopes: ['runs:write', 'runs:read', 'audit:read'] })
+    const put = (path: string, body: JsonObject): Promise<Response> =>
+      Promise.resolve(
+        edge.app.request(path, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          headers: { 'content-type': 'application/json', ...as },
+        }),
+      )
+    const start = { id: 'r', name: 'r', input: BIG }
+    assert.is((await put('/v1/runs', start)).status, 201)
+    assert.is((await put('/v1/runs', start)).status, 200, 'the same input resumes the run')
+    assert.is((await put('/v1/runs', { ...start, input: 'another' })).status, 422)
+    assert.is((await put('/v1/runs/r/complete', { output: { again: BIG } })).status, 200)
+    const ended = (await (await put('/v1/runs', start)).json()) as JsonObject
+    assert.equal([ended.status, ended.output], ['completed', undefined])
+    const events = (await (await edge.app.request('/v1/runs/r/events', { headers: as })).json()) as JsonObject
+    const [first] = events.items as readonly { readonly data: JsonObject }[]
+    assert.equal([first?.data.v, first?.data.input], [2, undefined])
+    for (const [ref, value] of [
+      [refOf(first?.data ?? {}, 'inputRef'), BIG],
+      [refOf(ended, 'outputRef'), { again: BIG }],
+    ] as const) {
+      const found = await edge.app.request(`/v1/runs/r/values/${ref.digest}`, { headers: as })
+      assert.is(await found.text(), canonicalJson(value))
+    }
+  },
+)
+
+values('an input or an output over the limit is refused with both sizes, and nothing is stored (REC-23)', async () => {
+  await using test = await testLedger()
+  const run = drive(test, 'r')
+  const large = 'x'.repeat(8 * 1024 * 1024)
+  const sizes = { limit: 8 * 1024 * 1024, actual: 8 * 1024 * 1024 + 2 }
+  const start = (input: string) => run.do({ kind: 'start', body: { id: 'r', name: 'r', input } })
+  assert.equal(refusedWith(await start(large), 'value-too-large').evidence, sizes)
+  assert.equal(await collect(test.store.readStream('run-acme.r')), [])
+  ok(await start('small'))
+  assert.equal(
+    refusedWith(await run.do({ kind: 'complete', body: { output: large } }), 'value-too-large').evidence,
+    sizes,
+  )
+  ok(await run.do({ kind: 'complete', body: { output: 'small' } }))
+})
+
+values(
   'a value of another run, or of another tenant, is not found; a token of another run is refused (A202)',
   async () => {
     await using test = await testLedger()

@@ -8,6 +8,7 @@ import { tilesForReading } from '../../src/compose/compose-tiles.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { readSettings, type Settings } from '../../src/settings/config.ts'
+import { NOT_AUTHENTIC } from '../../src/store/derived-file.ts'
 import { askAll } from '../support/audited.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { drive } from '../support/run-driver.ts'
@@ -165,7 +166,7 @@ test('no answer rests on a file that somebody else wrote to: it is named and lef
     const { found } = await read(settings, { trustNothing: true })
     assert.equal(short.found, found, sql)
     assert.ok(short.read > 0, sql)
-    if (!sql.includes('progress')) assert.equal(short.leftAside, [`${file} holds other than this ledger wrote`], sql)
+    if (!sql.includes('progress')) assert.equal(short.leftAside, [`${file}: ${NOT_AUTHENTIC}`], sql)
   }
 })
 
@@ -258,6 +259,26 @@ test('a proof is made from the log and one event, and is the one that the whole 
   assert.is(absent.code, 3)
 })
 
+test('after `keys rotate` on a ledger that is stopped every answer is as before, and says why the whole store is read (RUN-185)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  await seed(settings)
+  const before = await read(settings)
+  assert.equal(before.leftAside, [])
+  const place = ['--data', folder.file('data'), '--tenant', alice.tenant, '--json']
+  const spent = await runInProcess(['audit', 'spend', ...place])
+  assert.is((await runInProcess(['keys', 'rotate', '--data', folder.file('data')])).code, 0)
+  const after = await read(settings)
+  assert.equal(after.found, before.found)
+  assert.equal([...after.leftAside].sort(), [`audit.db: ${NOT_AUTHENTIC}`, `views.db: ${NOT_AUTHENTIC}`])
+  const again = await runInProcess(['audit', 'spend', ...place])
+  assert.equal([again.code, again.stdout], [0, spent.stdout])
+  assert.match(
+    again.stderr,
+    /^countersign: audit\.db: .*a key that was rotated away: the whole store is read instead$/m,
+  )
+})
+
 test('`--trust-nothing` reads the whole store; a forged file is named on stderr, and the answer is right (A210)', async () => {
   using folder = tempFolder()
   const settings = settingsOf(folder)
@@ -269,7 +290,7 @@ test('`--trust-nothing` reads the whole store; a forged file is named on stderr,
   const plain = await runInProcess(['runs', 'list', ...place])
   const strict = await runInProcess(['runs', 'list', '--trust-nothing', ...place])
   assert.is(plain.code, 0)
-  assert.is(plain.stderr, 'countersign: views.db holds other than this ledger wrote: the whole store is read instead\n')
+  assert.is(plain.stderr, `countersign: views.db: ${NOT_AUTHENTIC}: the whole store is read instead\n`)
   assert.equal([strict.code, strict.stderr, strict.stdout], [0, '', plain.stdout])
   assert.ok(plain.stdout !== '' && !plain.stdout.includes('completed'))
   const remote = await runInProcess(['runs', 'list', '--trust-nothing', '--url', 'http://127.0.0.1:1', '--token', 't'])

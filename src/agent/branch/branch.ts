@@ -1,6 +1,7 @@
 /** @module A new run from a past step of another: what came before is served, the rest is live (RUN-26). */
 
 import type { JsonObject } from '../../../schemas/json.ts'
+import { memberValue } from '../calls/stored-value.ts'
 import { AgentError } from '../errors.ts'
 import { redactedInputError, redactedPart } from '../history/redacted-parts.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
@@ -34,7 +35,8 @@ export async function branchRun<Input, Output>(
 async function startOf({ connection }: Home, run: string): Promise<JsonObject> {
   for await (const { data } of connection.events(run, 'RunStarted')) {
     if (redactedPart(data, 'input') !== undefined) throw redactedInputError(run)
-    return data
+    if (data.inputRef === undefined) return data
+    return { ...data, input: await memberValue(connection, { runId: run, body: data, name: 'input' }) }
   }
   throw new AgentError('run-not-found', `there is no run ${run}`, { run })
 }

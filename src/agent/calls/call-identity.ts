@@ -4,6 +4,7 @@ import type { ClaimCall } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import { notRecordable } from '../too-large.ts'
 import { CALL_VALUE, identifying, recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
@@ -30,7 +31,7 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   const args =
     spec.phase === 'model' ? recordable(input, undefined, CALL_VALUE) : identifying(input, spec.codecs, CALL_VALUE)
   if (!args.ok) {
-    throw new AgentError('not-recordable', `the arguments of ${spec.name} cannot be recorded: ${args.reason}`, {
+    throw notRecordable(`the arguments of ${spec.name}`, args, {
       tool: spec.name,
       ...(args.path !== undefined && { path: args.path }),
     })

@@ -6,6 +6,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { clip, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
+import { TOO_LARGE } from '../too-large.ts'
 import type { Codecs } from './codecs.ts'
 import type { Claimed } from './lease.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
@@ -13,14 +14,8 @@ import { CALL_VALUE, recordable } from './recordable.ts'
 /** Milliseconds to wait before each further try. */
 const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
 const REASON_MAX_CHARS = 1_000
-/** What the ledger says of a result that it cannot hold; and of one that is only too much. */
+/** What the ledger says of a result that it cannot hold. */
 const NOT_ACCEPTED: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
-const TOO_LARGE: ReadonlySet<string> = new Set([
-  'append-too-large',
-  'body-too-large',
-  'value-too-large',
-  'redaction-too-large',
-])
 
 export interface Settling {
   readonly connection: Connection

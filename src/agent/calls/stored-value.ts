@@ -1,4 +1,5 @@
-/** @module Values of calls that are stored beside the events, read when somebody needs them, and only then. */
+/** @module Values of runs and of their calls that are stored beside the events, read when somebody needs them, and only then. */
+import type { LargeMember } from '../../../schemas/event-type.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import { LedgerError } from '../../client/errors.ts'
@@ -24,10 +25,20 @@ export async function readValue(connection: Reads, { runId, ref }: StoredValue):
   }
 }
 
+type MayNameValues = { readonly [M in LargeMember | `${LargeMember}Ref`]?: unknown }
+
+/** What a body has as this member, or names. */
+export async function memberValue(
+  connection: Reads,
+  { runId, body, name }: { readonly runId: string; readonly body: MayNameValues; readonly name: LargeMember },
+): Promise<Json> {
+  const ref = refIn(body, `${name}Ref`)
+  return ref === undefined ? ((body[name] as Json | undefined) ?? null) : readValue(connection, { runId, ref })
+}
+
 /** The arguments of a call as the ledger lists it. */
-export async function argumentsOf(connection: Reads, runId: string, call: JsonObject): Promise<Json> {
-  const ref = refIn(call, 'argsRef')
-  return ref === undefined ? (call.args ?? null) : readValue(connection, { runId, ref })
+export function argumentsOf(connection: Reads, runId: string, call: JsonObject): Promise<Json> {
+  return memberValue(connection, { runId, body: call, name: 'args' })
 }
 
 /** A call as the ledger lists it, with its arguments and its result. One of which only a digest is on record has no `result`. */
@@ -38,7 +49,7 @@ export async function withValues(connection: Reads, runId: string, call: JsonObj
   return { ...call, args, result: await readValue(connection, { runId, ref }) }
 }
 
-function refIn(call: JsonObject, name: 'argsRef' | 'resultRef'): ValueRef | undefined {
+function refIn(call: MayNameValues, name: `${LargeMember}Ref`): ValueRef | undefined {
   return call[name] as ValueRef | undefined
 }
 

@@ -7,6 +7,7 @@ import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
 import { type HandedOver, handedOverIn, handedOverText } from '../pipeline/handed-over.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
+import { notRecordable } from '../too-large.ts'
 import type { ForkOptions } from './fork-types.ts'
 import type { PlannedBranch } from './plan-fork.ts'
 
@@ -86,8 +87,7 @@ function textOf(handedOver: HandedOver): string {
 
 function outputOf(value: unknown, agent: string): HandedOver {
   const recorded = recordable(typeof value === 'string' ? { text: value } : value)
-  if (!recorded.ok)
-    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${recorded.reason}`, { agent })
+  if (!recorded.ok) throw notRecordable(`what ${agent} hands over`, recorded, { code: 'context-too-large', agent })
   if (isJsonObject(recorded.value)) return handedOverIn(recorded.value, agent)
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
 }

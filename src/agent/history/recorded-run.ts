@@ -3,7 +3,7 @@ import { eachOf, passOver } from '../../../projections/fold-table.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { Failure } from '../../../schemas/values.ts'
+import type { Failure, ValueRef } from '../../../schemas/values.ts'
 import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
 import type { Problem, RunEvent } from '../runtime/connection.ts'
@@ -74,7 +74,7 @@ interface Inherited {
 }
 
 type RecordedEnd =
-  | { readonly kind: 'completed'; readonly output: Json }
+  | { readonly kind: 'completed'; readonly output: Json; readonly outputRef?: ValueRef }
   | { readonly kind: 'failed'; readonly error: Failure }
   | { readonly kind: 'compensated'; readonly status: EventBody<'RunCompensated'>['status'] }
 
@@ -84,6 +84,8 @@ export interface RecordedRun {
   name: string
   startedAt: string
   input: Json
+  /** What names the input, where it is stored beside the events. */
+  inputRef?: ValueRef
   events: number
   readonly calls: Map<string, RecordedCall>
   /** Forward and model calls by key, oldest generation first. */
@@ -166,10 +168,11 @@ const FOLDS = {
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
-  RunStarted: (run, event, { name, input = null, branchOf }) => {
+  RunStarted: (run, event, { name, input = null, inputRef, branchOf }) => {
     run.name = name
     run.startedAt = event.time
     run.input = input
+    if (inputRef !== undefined) run.inputRef = inputRef
     run.branchOf = branchOf
     handoff(run, event)
   },
@@ -198,8 +201,8 @@ const FOLDS = {
   CompensationStarted: (run, _, { scope, reason }) => {
     run.rollbacks.push({ scope, reason })
   },
-  RunCompleted: (run, _, { output = null }) => {
-    run.end = { kind: 'completed', output }
+  RunCompleted: (run, _, { output = null, outputRef }) => {
+    run.end = { kind: 'completed', output, ...(outputRef && { outputRef }) }
   },
   RunFailed: (run, _, { error }) => {
     run.end = { kind: 'failed', error }

@@ -2,9 +2,10 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { recordIn } from '../branch/read-record.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
+import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
-import { AgentError, ResumeDiverged } from '../errors.ts'
+import { ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
@@ -12,6 +13,7 @@ import { awaitForgotten, type Body } from '../runtime/live-run.ts'
 import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
+import { notRecordable } from '../too-large.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
 import { isOnRecord, readExport } from './read-export.ts'
 import { RecordedHistory } from './recorded-history.ts'
@@ -55,7 +57,9 @@ export async function replayRun<Input, Output>(
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, checked, calls, end: record.end?.kind ?? 'open' } as const
 
-  const input = home.registry.codecs.decode(record.input) as Input
+  const input = home.registry.codecs.decode(
+    await memberValue(home.connection, { runId, body: record, name: 'input' }),
+  ) as Input
   const attributes = { 'gen_ai.conversation.id': runId, 'countersign.replayed': true }
   const came = await inRunSpan({ name: record.name, attributes }, (span) => {
     const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
@@ -71,7 +75,7 @@ export async function replayRun<Input, Output>(
       ...(record.end?.kind === 'compensated' && { outcome: outcomeIn(record, runId) }),
     }
   }
-  mustMatchEnd(record, came.output)
+  await mustMatchEnd(home.connection, record, came.output)
   return { ...document, output: home.registry.codecs.decode(came.output) as Awaited<Output> }
 }
 
@@ -86,9 +90,9 @@ async function ended(
   body: () => unknown,
 ): Promise<{ readonly output: Json } | { readonly error: unknown }> {
   try {
-    const output = recordable(await body(), session.registry.codecs)
+    const output = recordable(await body(), session.registry.codecs, CALL_VALUE)
     await awaitForgotten(session)
-    if (!output.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${output.reason}`)
+    if (!output.ok) throw notRecordable('the output of the run', output)
     return { output: output.value }
   } catch (error) {
     return { error }
@@ -97,10 +101,11 @@ async function ended(
   }
 }
 
-function mustMatchEnd({ end }: RecordedRun, output: Json): void {
+async function mustMatchEnd(connection: Connection, { runId, end }: RecordedRun, output: Json): Promise<void> {
   if (end === undefined) return
   if (end.kind !== 'completed') throw diverged(end.kind, { completed: output })
-  if (canonicalJson(end.output) !== canonicalJson(output)) throw diverged({ output: end.output }, { output })
+  const recorded = await memberValue(connection, { runId, body: end, name: 'output' })
+  if (canonicalJson(recorded) !== canonicalJson(output)) throw diverged({ output: recorded }, { output })
 }
 
 function diverged(expected: Json, actual: JsonObject, cause?: unknown): ResumeDiverged {

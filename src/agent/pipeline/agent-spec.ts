@@ -1,7 +1,7 @@
 /** @module An agent's turn as a call of phase `model`: claimed, its tokens reserved, settled with what it gave, served on resume and replay. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { inFull } from '../calls/spending.ts'
 import type { CallContext, ToolOptions } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
@@ -122,7 +122,7 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
 
 /** Said before it is settled: an agent that says too much has failed, and the run goes on. */
 function mustBeRecordable(turn: AgentTurn, agent: string): AgentTurn {
-  const recorded = recordable(turn)
+  const recorded = recordable(turn, undefined, CALL_VALUE)
   if (recorded.ok) return recorded.value as unknown as AgentTurn
   throw new AgentError('invalid-output', `what ${agent} gave cannot be recorded: ${recorded.reason}`, {
     agent,

@@ -1,7 +1,7 @@
 /** @module Asks an agent, whatever its kind, and reads what it gave. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import { defaultPrompt } from './default-prompt.ts'
 import { type HandedOver, handedOverIn, handedOverText } from './handed-over.ts'
@@ -95,7 +95,7 @@ function tried(read: () => unknown): unknown {
 }
 
 function objectOf(value: unknown, agent: string): JsonObject {
-  const recorded = recordable(value)
+  const recorded = recordable(value, undefined, CALL_VALUE)
   if (recorded.ok && isJsonObject(recorded.value)) return recorded.value
   const reason = recorded.ok ? `it gave ${nameOf(recorded.value)}` : recorded.reason
   throw new AgentError('invalid-output', `an agent gives a JSON object or a text; ${agent}: ${reason}`, { agent })

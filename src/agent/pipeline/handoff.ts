@@ -11,6 +11,7 @@ import { asRecorded } from '../history/budget-refusal.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
+import { notRecordable } from '../too-large.ts'
 import { inHandoffSpan } from './handoff-span.ts'
 import type {
   Envelope,
@@ -248,7 +249,7 @@ function refused(session: Session, reply: Extract<Reply, { ok: false }>): Ledger
 function objectOf(payload: unknown, agent: string): JsonObject {
   const recorded = recordable(payload)
   if (!recorded.ok) {
-    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${recorded.reason}`, { agent })
+    throw notRecordable(`what ${agent} hands over`, recorded, { code: 'context-too-large', agent })
   }
   if (isJsonObject(recorded.value)) return recorded.value
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })

@@ -19,7 +19,7 @@ type AgentLimit = NonNullable<BudgetOptions['agents']>[string]
 
 const LIMIT: OptionRules<AgentLimit> = { tokens: amount, cost: text }
 
-const BUDGET: OptionRules<BudgetOptions> = { ...LIMIT, agents: limitsFault }
+const BUDGET: OptionRules<BudgetOptions> = { ...LIMIT, agents: limitsFault, hard: flag }
 
 function limitsFault(agents: unknown): string | undefined {
   if (typeof agents !== 'object' || agents === null) return 'an object with a limit for each agent'

@@ -5,7 +5,8 @@ import type { StartRun } from '../../../schemas/requests.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { readRecord } from '../branch/read-record.ts'
 import { ClaimQueue } from '../calls/claim-queue.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
+import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
@@ -16,6 +17,7 @@ import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
+import { isTooLarge, leavesOpen, notRecordable, outputTooLarge } from '../too-large.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
 import type { TraceSpan } from '../tracing/trace-span.ts'
 import type { Connection } from './connection.ts'
@@ -138,12 +140,17 @@ async function complete(session: Session, connection: Connection, output: unknow
   if (stopped !== undefined) throw stopped
   session.mustBeSpent()
   const { codecs } = session.registry
-  const recorded = recordable(output, codecs)
+  const recorded = recordable(output, codecs, CALL_VALUE)
   if (!recorded.ok)
-    throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${recorded.reason}`)
+    throw recorded.tooLarge === true
+      ? outputTooLarge(session.runId, recorded.reason)
+      : notRecordable('the output of the run', recorded)
   const body = { output: recorded.value, runFence: session.fence }
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'complete', body }))
-  if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
+  if (!reply.ok) {
+    const refusal = new LedgerRefused(reply.problem)
+    throw isTooLarge(refusal) ? outputTooLarge(session.runId, refusal.message, refusal) : session.halt(refusal)
+  }
   return codecs.decode(recorded.value)
 }
 
@@ -165,10 +172,11 @@ async function endFailed(
   { error, options }: { error: unknown; options: RunOptions },
 ): Promise<RunOutcome> {
   const { runId } = session
+  const isLeft = session.failed === undefined && leavesOpen(error)
   // What runs beside a call that waits is carried to its end.
-  if (session.halted instanceof RunWaiting) await session.settled()
-  // The code has left the record, or the ledger is out of reach: the run stays as it is, to be resumed.
-  if (session.halted !== undefined || isDivergence(error)) return openOutcome(runId)
+  if (session.halted instanceof RunWaiting || isLeft) await session.settled()
+  // The code has left the record, the ledger is out of reach, or takes no more: the run stays as it is, to be resumed.
+  if (session.halted !== undefined || isLeft || isDivergence(error)) return openOutcome(runId)
   try {
     if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
       const { name, message } = error instanceof Error ? error : { name: 'thrown', message: String(error) }
@@ -204,7 +212,10 @@ function isDivergence(error: unknown): boolean {
 /** The run ended before: its output, or its failure. */
 async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<unknown> {
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
-  if (body.status === 'completed') return home.registry.codecs.decode(body.output ?? null)
+  if (body.status === 'completed') {
+    const output = await memberValue(home.connection, { runId, body, name: 'output' })
+    return home.registry.codecs.decode(output)
+  }
   if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
   const cause = new RecordedFailure(failureIn(body.error))
   const failed = new AgentError('run-failed', `the run ${runId} has failed: ${cause.message}`, { runId }, { cause })

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
-import { argumentsOf } from '../calls/stored-value.ts'
+import { argumentsOf, memberValue } from '../calls/stored-value.ts'
 import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Connection } from './connection.ts'
@@ -101,7 +101,7 @@ async function openRun(connection: Connection, runId: string): Promise<WaitingRu
   const { name, tags, waiting = [] } = await connection.run(runId)
   let input: Json = null
   for await (const { data } of connection.events(runId, 'RunStarted')) {
-    input = data.input ?? null
+    input = await memberValue(connection, { runId, body: data, name: 'input' })
     break
   }
   const waitsFor = (waiting as readonly JsonObject[]).map(waitOf)

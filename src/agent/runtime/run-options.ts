@@ -2,19 +2,25 @@
 import type { StartRun } from '../../../schemas/requests.ts'
 import type { Codecs } from '../calls/codecs.ts'
 import { isMinified } from '../calls/minified-name.ts'
-import { identifying } from '../calls/recordable.ts'
+import { CALL_VALUE, identifying } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import type { Judge } from '../pipeline/judge.ts'
+import { notRecordable } from '../too-large.ts'
 
 /** `'2.00 USD'`. */
 export type Cost = `${number} ${string}`
 
-/** Hard limits of a run, in tokens and money; what would go over is refused (`budget-exceeded`) before it runs. */
+/** Limits of a run, in tokens and money; what would be reserved beyond them is refused (`budget-exceeded`) before it runs. */
 export interface BudgetOptions {
   readonly tokens?: number
   readonly cost?: Cost
   /** Limits of single agents; their costs are in the run's currency. */
   readonly agents?: Readonly<Record<string, { readonly tokens?: number; readonly cost?: Cost }>>
+  /**
+   * Tokens that a handoff reports were spent before it: beyond a limit they are recorded as overshoot. With `hard: true` such a handoff is refused
+   * (`budget-exceeded`), as by `policy: { overshoot: 'refuse' }`.
+   */
+  readonly hard?: boolean
 }
 
 /**
@@ -63,9 +69,8 @@ const COST = /^(\S+) ([A-Z]{3})$/
 /** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
 export function startRequest(options: RunOptions, fallbackName: string, codecs?: Codecs): StartRun {
   const { id, name = fallbackName, input, tags, budget, policy, whenOwned = 'join' } = options
-  const recorded = input === undefined ? undefined : identifying(input, codecs)
-  if (recorded?.ok === false)
-    throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${recorded.reason}`)
+  const recorded = input === undefined ? undefined : identifying(input, codecs, CALL_VALUE)
+  if (recorded?.ok === false) throw notRecordable('the input of the run', recorded)
   if (options.name === undefined && isMinified(fallbackName)) {
     const message = `${fallbackName} looks like a name that a minifier made, and would be another one in the next build: pass {name}`
     throw new AgentError('run-unnamed', message, { name: fallbackName })
@@ -76,9 +81,15 @@ export function startRequest(options: RunOptions, fallbackName: string, codecs?:
     ...(recorded !== undefined && { input: recorded.value }),
     ...(tags !== undefined && { tags: [...tags] }),
     ...(budget !== undefined && { budget: limitsOf(budget) }),
-    ...(policy !== undefined && { policy }),
+    ...policyOf(policy, budget),
     ...(whenOwned !== 'join' && { whenOwned }),
   }
+}
+
+function policyOf(policy: RunOptions['policy'], budget: BudgetOptions | undefined): Pick<StartRun, 'policy'> {
+  if (budget?.hard !== true) return policy === undefined ? {} : { policy }
+  const declared = typeof policy === 'string' ? { base: policy } : policy
+  return { policy: { ...declared, overshoot: 'refuse' } }
 }
 
 function limitsOf({ tokens, cost, agents }: BudgetOptions): NonNullable<StartRun['budget']> {

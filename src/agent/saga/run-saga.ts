@@ -7,8 +7,8 @@ import { currentExecution } from '../runtime/execution-context.ts'
 import { type Home, liveRun, type RunRequest } from '../runtime/live-run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, outcomeOf } from './outcome.ts'
-import { carryRunSaga, SagaFailed, withRollback } from './saga.ts'
-import type { SagaResult } from './saga-result.ts'
+import { carryRunSaga, withRollback } from './saga.ts'
+import { SagaFailed, type SagaResult } from './saga-result.ts'
 import { planSaga, type SagaSteps } from './saga-steps.ts'
 
 /** A run that has ended answers with its document again. Throws `invalid-saga`, `unknown-tool`, and what keeps a run from its end. */

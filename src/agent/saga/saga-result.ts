@@ -49,6 +49,17 @@ export interface SagaResult {
   readonly unknown: readonly CallRef[]
 }
 
+/** What a saga of a run of its own leaves to the run: its last failure. */
+export class SagaFailed extends Error {
+  readonly result: SagaResult
+
+  constructor(result: SagaResult, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.name = 'SagaFailed'
+    this.result = result
+  }
+}
+
 /** Steps as they are after a rollback. */
 export function afterRollback(steps: readonly StepReport[], lists: RollbackLists): StepReport[] {
   const compensated = new Map(lists.compensated.map((call) => [call.callId, call]))

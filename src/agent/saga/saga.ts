@@ -6,12 +6,12 @@ import { backoffMs } from '../calls/backoff.ts'
 import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { mayPassOver } from '../calls/own-failure.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
 import { NOTHING, type RunOutcome } from './outcome.ts'
 import { rollBackScope } from './roll-back-scope.ts'
-import { afterRollback, type SagaResult, type StepReport } from './saga-result.ts'
+import { afterRollback, SagaFailed, type SagaResult, type StepReport } from './saga-result.ts'
 import { type PlannedStep, planSaga, type SagaSteps } from './saga-steps.ts'
 
 export interface SagaOptions {
@@ -23,17 +23,6 @@ interface Tried {
   readonly steps: readonly StepReport[]
   /** The first step that failed, and why. */
   readonly failure?: { readonly step: PlannedStep; readonly error: unknown }
-}
-
-/** What a saga of a run of its own leaves to the run: its last failure. */
-export class SagaFailed extends Error {
-  readonly result: SagaResult
-
-  constructor(result: SagaResult, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
-    this.name = 'SagaFailed'
-    this.result = result
-  }
 }
 
 /** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, and what halts the run. */
@@ -165,7 +154,7 @@ function statusOf(error: unknown): StepReport['status'] {
 }
 
 function reportOf({ id, group, spec, args }: PlannedStep): StepReport {
-  const recorded = recordable(args)
+  const recorded = recordable(args, undefined, CALL_VALUE)
   return {
     id,
     group: group + 1,

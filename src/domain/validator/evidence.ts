@@ -54,7 +54,8 @@ export interface Evidence {
 /** A result that the evidence holds by what names it. */
 export interface UnreadResult {
   readonly digest: string
-  readonly callId: string
+  /** Of whose result it is; absent: it is the run's input. */
+  readonly callId?: string
   readonly revision: number
 }
 

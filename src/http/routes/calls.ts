@@ -113,7 +113,8 @@ export const callRoutes: readonly GuardedRoute[] = [
   }),
   readRoute({
     path: '/v1/runs/{run}/values/{digest}',
-    summary: 'A large value of a call, by the digest in its `argsRef` or `resultRef`: its canonical JSON text',
+    summary:
+      'A large value of a run, by the digest in `argsRef`, `resultRef`, `inputRef` or `outputRef`: its canonical JSON text',
     tag,
     access: READ_PAYLOADS,
     query: NoQuery,

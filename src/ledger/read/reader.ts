@@ -234,8 +234,9 @@ export class Reader {
   }
 }
 
-function outputOf({ output = null, redacted }: EventBody<'RunCompleted'>): JsonObject {
-  return { output, ...(redacted && { outputRedacted: redacted as unknown as JsonObject }) }
+function outputOf({ output = null, outputRef, redacted }: EventBody<'RunCompleted'>): JsonObject {
+  const recorded = outputRef === undefined ? { output } : { outputRef: outputRef as JsonObject }
+  return { ...recorded, ...(redacted && { outputRedacted: redacted as unknown as JsonObject }) }
 }
 
 async function collect(pages: AsyncIterable<readonly ReadRecord[]>): Promise<ReadRecord[]> {

@@ -62,8 +62,10 @@ export const NO_EVIDENCE = {
 const EVIDENCE_FOLDS = {
   ...NO_EVIDENCE,
   ...passOver('EnvelopeAccepted'),
-  RunStarted: ({ data: { input, restored } }, { evidence }) => {
+  RunStarted: (event, { evidence }) => {
+    const { input, restored } = event.data
     if (input !== undefined) addEvidence(evidence, input)
+    noteUnreadInput(evidence, event)
     if (restored !== undefined) addEvidence(evidence, restored)
   },
   ToolCallClaimed: ({ data: { callId, tool, phase, args, argsDigest } }, { evidence }) => {
@@ -100,6 +102,14 @@ function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFaile
   const call = state.calls[slot(data.callId)]
   if (call === undefined || call.phase !== 'forward') return
   noteOutcome(evidence.results, data.callId, { tool: call.tool, revision: header.revision }, isFailed)
+}
+
+/** The run's input, where it is stored beside the events. */
+export function noteUnreadInput(
+  { unread }: Evidence,
+  { data: { inputRef }, header }: Extract<RecordedEvent, { type: 'RunStarted' }>,
+): void {
+  if (inputRef !== undefined) unread.push({ digest: inputRef.digest, revision: header.revision })
 }
 
 /** Of a result that is stored beside the events its name is noted; of one of which only a digest is on record nothing can be heard. */

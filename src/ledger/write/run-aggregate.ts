@@ -17,7 +17,7 @@ import { weigh, weighAfter } from '../../resources/memory-budget.ts'
 import type { MemberTexts } from '../../signing/canonical-json.ts'
 import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { RecentAnswers } from './recent-answers.ts'
-import { foldResults, isModelOutput, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
+import { foldResults, isModelOutput, NO_EVIDENCE, noteUnread, noteUnreadInput } from './recorded-results.ts'
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -213,7 +213,9 @@ interface Known {
 const CITED = {
   ...NO_EVIDENCE,
   ...passOver('ToolCallFailed'),
-  RunStarted: ({ data: { input, restored } }, { evidence }) => {
+  RunStarted: (event, { evidence }) => {
+    const { input, restored } = event.data
+    noteUnreadInput(evidence, event)
     const known = input === undefined ? evidence : addEvidence(evidence, input)
     return restored === undefined ? known : addEvidence(known, restored)
   },

@@ -1,4 +1,4 @@
-/** @module Results that are stored beside the events, read before a handoff is judged by them: calls pay nothing for them. */
+/** @module Results and inputs that are stored beside the events, read before a handoff is judged by them: calls pay nothing for them. */
 import { slot } from '../../../projections/run-state.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
@@ -28,12 +28,16 @@ export async function readUnread(run: RunAggregate, { values, inTurns }: Reading
 }
 
 function hear({ state, evidence }: RunAggregate, { callId, revision }: UnreadResult, value: Json): void {
+  if (callId === undefined) {
+    addEvidence(evidence, value)
+    return
+  }
   const asked = takeQuestion(evidence.results, callId)
   if (state?.policy.rules === RULES_NOW) addToolResult(evidence, { value, revision, asked, bytes: weigh(value) })
   else addEvidence(evidence, value)
 }
 
-function noteFailed({ state, evidence }: RunAggregate, { callId, revision }: UnreadResult): void {
+function noteFailed({ state, evidence }: RunAggregate, { callId = '', revision }: UnreadResult): void {
   const call = state?.calls[slot(callId)]
   if (call === undefined || call.phase !== 'forward') return
   noteOutcome(evidence.results, callId, { tool: call.tool, revision }, true)

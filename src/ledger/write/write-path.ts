@@ -238,7 +238,7 @@ export class WritePath {
   #carryOut(run: RunAggregate, pending: PendingCommand, { decision, texts }: Decided): Attempt {
     switch (decision.kind) {
       case 'append':
-        if (!isOfCall(pending.command)) return this.#appender.append(run, pending, { decision, texts })
+        if (!mayBeLarge(pending.command)) return this.#appender.append(run, pending, { decision, texts })
         return this.#large.placed(run, pending, { decision, texts }, (placed) =>
           this.#appender.append(run, pending, { decision: placed, texts }),
         )
@@ -277,7 +277,7 @@ export class WritePath {
     const decided = { kind: 'append', drafts: before } as const
     const append = (placed: Decision & { kind: 'append' }): Attempt =>
       this.#appender.append(run, pending, { decision: placed, texts, instead: refusal })
-    return isOfCall(pending.command)
+    return mayBeLarge(pending.command)
       ? this.#large.placed(run, pending, { decision: decided, texts }, append)
       : append(decided)
   }
@@ -291,9 +291,9 @@ function declaredRules({ command }: PendingCommand): unknown {
   return command.kind === 'start' && typeof command.body.policy === 'object' ? command.body.policy.redaction : undefined
 }
 
-/** Its arguments or its result may be large. */
-function isOfCall({ kind }: RunCommand): boolean {
-  return kind === 'claim' || kind === 'settle' || kind === 'resolve'
+/** It may hold a large value: arguments, a result, the input of a run, or its output. */
+function mayBeLarge({ kind }: RunCommand): boolean {
+  return kind === 'claim' || kind === 'settle' || kind === 'resolve' || kind === 'start' || kind === 'complete'
 }
 
 function partyOf({ tenant, subject, actor }: Caller): Party {

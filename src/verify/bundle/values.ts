@@ -29,8 +29,8 @@ interface ValuePart {
 }
 
 /** What an event says of a value that is kept beside it; undefined where it names none, or one of which nothing but a digest was kept. */
-export function valueNamedIn({ argsRef, resultRef }: JsonObject): NamedValue | undefined {
-  const named = (argsRef ?? resultRef) as NamedValue | undefined
+export function valueNamedIn({ argsRef, resultRef, inputRef, outputRef }: JsonObject): NamedValue | undefined {
+  const named = (argsRef ?? resultRef ?? inputRef ?? outputRef) as NamedValue | undefined
   return typeof named !== 'object' || named === null || named.kept === false ? undefined : named
 }
 

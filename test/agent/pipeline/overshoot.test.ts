@@ -29,6 +29,26 @@ for (const { name, open } of HOMES) {
     assert.is((await home.connection.budget('soft')).tokens, 141)
   })
 
+  test('`hard` of a budget refuses what would pass it, whatever the policy is; without it that is overshoot (RUN-183)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const handed = (options: object) =>
+      cs.run({ name: 'capped', ...options }, async (run) => {
+        const refused = await run
+          .handoff({ summary: 'x' }, { agent: 'ann', tokens: 101 })
+          .then(() => 'accepted', codeOf)
+        return [run.id, refused] as const
+      })
+    for (const policy of [undefined, 'default', 'relay', { ungrounded: 'off' }, { overshoot: 'record' }] as const) {
+      const [id, refused] = await handed({ budget: { tokens: 100, hard: true }, ...(policy && { policy }) })
+      assert.equal([refused, (await home.connection.budget(id)).tokens], ['budget-exceeded', 0], JSON.stringify(policy))
+    }
+    const [id, accepted] = await handed({ budget: { tokens: 100, hard: false } })
+    assert.equal([accepted, (await home.connection.budget(id)).tokens], ['accepted', 101])
+    const misspelt = await rejection(handed({ budget: { tokens: 100, hrad: true } }))
+    assert.is(codeOf(misspelt), 'invalid-option')
+  })
+
   test('a resume and a replay are served the refusal, at its place (RUN-80)', async () => {
     await using home = await open()
     const body = (cs: Countersign) =>

@@ -18,8 +18,9 @@ const test = suite('export: bundles with the large values that events name')
 
 const FILE = 'values.jsonl'
 const [ARGS, RESULT] = [{ rows: 'é😀"'.repeat(90_000) }, { rows: 'y'.repeat(150_000) }]
-/** Two claims of the same arguments, and a result. */
-const NAMED = 3
+const [INPUT, OUTPUT] = ['i'.repeat(140_000), 'o'.repeat(140_000)]
+/** An input, two claims of the same arguments, a result, and an output. */
+const NAMED = 5
 const LINE_MAX_BYTES = 2 * 1024 * 1024
 
 interface Site {
@@ -48,10 +49,12 @@ async function withValues({ ledger }: Pick<TestLogs, 'ledger'>): Promise<void> {
     if (!outcome.ok) throw new Error(outcome.refusal.detail)
     return outcome.body
   }
-  await run({ kind: 'start', body: { id: 'r', name: 'r' } })
+  await run({ kind: 'start', body: { id: 'r', name: 'r', input: INPUT } })
   const { callId } = await run({ kind: 'claim', body: { tool: 't', args: ARGS, key: 'a' } })
-  await run({ kind: 'claim', body: { tool: 't', args: ARGS, key: 'b' } })
+  const { callId: second } = await run({ kind: 'claim', body: { tool: 't', args: ARGS, key: 'b' } })
   await run({ kind: 'settle', callId, body: { fence: 1, result: RESULT } })
+  await run({ kind: 'settle', callId: second, body: { fence: 1, result: null } })
+  await run({ kind: 'complete', body: { output: OUTPUT } })
 }
 
 async function bundled(
@@ -87,7 +90,7 @@ test('on request a bundle holds every large value that its events name, and whoe
   for (const bundle of [tar, await bundled(home, { values: true, proof: 'log' })]) {
     const found = verifyBundle(bundle, { key })
     assert.equal([...codesOf(found), found.named, found.values], ['VERIFIED', NAMED, NAMED])
-    assert.match(reportLines(found).join('\n'), /values: 3 that events name are here, whole/)
+    assert.match(reportLines(found).join('\n'), /values: 5 that events name are here, whole/)
   }
   assert.match(`${files.get('README.txt')}`, /values\.jsonl/)
   const texts = `${files.get(FILE)}`
@@ -97,14 +100,14 @@ test('on request a bundle holds every large value that its events name, and whoe
   const [first] = texts
   const whole = texts.filter(({ event }) => event === first?.event).map(({ text }) => text)
   assert.ok(whole.length > 1, 'in parts')
-  assert.equal(JSON.parse(whole.join('')), ARGS)
+  assert.equal(JSON.parse(whole.join('')), INPUT)
 })
 
 test('without the request a bundle says that values are named which it does not hold (RUN-93)', async () => {
   const tar = await bundled(site.home, {})
   const found = verifyBundle(tar, { key: site.key })
   assert.equal([...codesOf(found), found.named, found.values], ['VERIFIED', NAMED, 0])
-  assert.match(found.notes.join(), /3 events name large values, which are not in this bundle/)
+  assert.match(found.notes.join(), /5 events name large values, which are not in this bundle/)
   assert.not.ok((await unpackTar(tar)).has(FILE))
 })
 
@@ -113,7 +116,7 @@ test('a value that is missing, altered, cut, of another salt, order or event is 
   const { event } = JSON.parse(first) as JsonObject
   const altered = ['TAMPERED', 'value-altered']
   const cases: readonly (readonly [string, Parameters<typeof changed>[0], readonly string[]])[] = [
-    ['all gone', () => '', ['INCOMPLETE', 'value-missing', 'value-missing', 'value-missing']],
+    ['all gone', () => '', ['INCOMPLETE', ...Array(NAMED).fill('value-missing')]],
     ['one gone', (lines) => lines.filter((line) => line.event !== event), ['INCOMPLETE', 'value-missing']],
     ['altered', ([first, ...rest]) => [{ ...first, text: `x${String(first?.text).slice(1)}` }, ...rest], altered],
     ['cut', ([, ...rest]) => rest, altered],
@@ -123,12 +126,12 @@ test('a value that is missing, altered, cut, of another salt, order or event is 
     [
       'other order',
       (lines) => [...lines].reverse(),
-      ['TAMPERED', ...Array(2).fill('value-missing'), 'value-altered', 'value-foreign'],
+      ['TAMPERED', ...Array(NAMED - 1).fill('value-missing'), 'value-altered', 'value-foreign'],
     ],
     ['one too many', (lines) => [...lines, { ...lines[0], event: 'nobody' }], ['TAMPERED', 'value-foreign']],
     ['no JSON', () => 'x\n', ['TAMPERED', 'not-json']],
     ['another form', ([first, ...rest]) => [{ ...first, more: 1 }, ...rest], ['TAMPERED', 'line']],
-    ['a line that is cut', () => '{"event":', ['INCOMPLETE', 'file-cut', ...Array(3).fill('value-missing')]],
+    ['a line that is cut', () => '{"event":', ['INCOMPLETE', 'file-cut', ...Array(NAMED).fill('value-missing')]],
   ]
   for (const [what, change, codes] of cases) assert.equal([what, codesOf(await changed(change))], [what, codes])
   const without = new Map(site.files)
