@@ -86,8 +86,9 @@ async function ended(
   body: () => unknown,
 ): Promise<{ readonly output: Json } | { readonly error: unknown }> {
   try {
-    const output = recordable(await body(), session.registry.codecs)
+    const came = await body()
     await awaitForgotten(session)
+    const output = recordable(came, session.registry.codecs)
     if (!output.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${output.reason}`)
     return { output: output.value }
   } catch (error) {
