@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { bufferCodec, dateCodec, mapCodec } from '../../src/agent/calls/codecs.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { rounds } from '../support/rounds.ts'
+import { mustBeSame, SEED } from '../support/twin-log.ts'
 import { normal, type Observed, observed, PROGRAM, type Step, World } from '../support/twin-programs.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, type TestHome } from './homes.ts'
@@ -24,14 +25,6 @@ function life(
 ): Life {
   const cs = home.process(change, { codecs: CODECS as never }) as unknown as Countersign<unknown>
   return { cs, ...observed(cs, program, world) }
-}
-
-/** Says where two logs part: a whole list of them says nothing to anybody. */
-function mustBeSame(came: readonly string[], expected: readonly string[], what: string): void {
-  const at = Array.from({ length: Math.max(came.length, expected.length) }, (_, i) => i).find(
-    (i) => came[i] !== expected[i],
-  )
-  if (at !== undefined) assert.unreachable(`${what}, at ${at}:\n  came     ${came[at]}\n  expected ${expected[at]}`)
 }
 
 const run = ({ cs, body }: Life, id: string): Promise<unknown> =>
@@ -106,9 +99,9 @@ for (const { name, open } of HOMES) {
             if (came.isOver || !EVERY) break
           }
         }),
-        { numRuns: RUNS[name] ?? 1, includeErrorInReport: true },
+        { numRuns: RUNS[name] ?? 1, seed: SEED, includeErrorInReport: true },
       )
-      if (EVERY) console.log(`twin ${name}: ${number} programs, ${kills} kills`)
+      if (EVERY) console.log(`twin ${name}: seed ${SEED}, ${number} programs, ${kills} kills`)
     },
   )
 

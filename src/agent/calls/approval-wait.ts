@@ -1,10 +1,10 @@
 /** @module Waiting while people decide on a call: it looks again until they have, or leaves the run to a later life. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
-import { pause } from '../../client/transport.ts'
 import { clip, RunWaiting } from '../errors.ts'
 import { ApprovalDenied } from '../loop/tool-error.ts'
 import type { Problem } from '../runtime/connection.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
 import type { ApprovalNotice } from './approval-notice.ts'
 
@@ -23,7 +23,10 @@ export class ApprovalWait {
   }
 
   /** Waits once more. Throws `RunWaiting`, and halts the run, where it is not to wait in this process; rejects where the signal is aborted. */
-  async again({ detail, evidence }: Pick<Problem, 'detail' | 'evidence'>, signal?: AbortSignal): Promise<void> {
+  async again(
+    { detail, evidence }: Pick<Problem, 'detail' | 'evidence'>,
+    { turn, answers, signal }: { turn: Turn; answers: number; signal: AbortSignal | undefined },
+  ): Promise<void> {
     const notice = this.#noticeOf(detail, evidence)
     if (this.#noticed !== notice.approvalId) {
       this.#noticed = notice.approvalId
@@ -33,7 +36,7 @@ export class ApprovalWait {
       const { runId, tool, approvalId, expiresAt } = notice
       throw this.#session.halt(new RunWaiting(`${tool} waits for an approval`, { runId, tool, approvalId, expiresAt }))
     }
-    await pause(this.#waitMs, signal)
+    await this.#session.order.untilNextLook(turn, { waitMs: this.#waitMs, answers, signal })
     this.#waitMs = Math.min(this.#waitMs * 2, LOOK_MS)
   }
 
@@ -51,12 +54,15 @@ export class ApprovalWait {
 
 const REFUSED = { 'approval-denied': 'denied', 'approval-expired': 'expired' } as const
 
+/** Of a refusal: people have decided, or did not in time. */
+export const isDecided = (code: string): code is keyof typeof REFUSED => Object.hasOwn(REFUSED, code)
+
 /**
  * What the code gets for a call that nobody approved: an error that a model can read, the same live, on resume and on replay. Where the
  * rule says so, the run cannot end well after it. Undefined for any other refusal.
  */
 export function notApproved(session: Session, tool: string, { code, evidence }: Problem): ApprovalDenied | undefined {
-  if (code !== 'approval-denied' && code !== 'approval-expired') return undefined
+  if (!isDecided(code)) return undefined
   const { approvalId, onDenied, comment } = evidence
   const commentText = typeof comment === 'string' && comment !== '' ? `: ${clip(comment, COMMENT_MAX_CHARS)}` : ''
   const outcome = REFUSED[code]

@@ -1,5 +1,6 @@
 /** @module A tool is called: which call that is, and what its caller gets and when. */
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
 import { type PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
 import { inCallSpan } from '../tracing/call-span.ts'
 import { identifyCall } from './call-identity.ts'
@@ -34,18 +35,20 @@ async function outcomeAt(
   execution.branch?.signal.throwIfAborted()
   const identity = identifyCall(execution, spec, input)
   try {
-    session.history?.expect(identity)
+    session.expect(identity)
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const shared = { name: spec.name, abandoned: execution.branch?.abandoned }
+  const isEarly = spec.stream || spec.isEarly === true
+  const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
   return new Promise((resolve, reject) => {
     // A result in parts is there with its first part; the call is settled at its end.
     const open = ({ feed }: PartStream): void => {
       feed.endWith(call)
       resolve(feed)
     }
-    const start = () => inCallSpan(identity, trace, (at) => new OneCall(at, trace, open).value())
+    const carried = (turn: Turn) => inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open }).value())
+    const start = () => session.order.inOrder(carried, isEarly)
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
     call
       .then((opened) => {

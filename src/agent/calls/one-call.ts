@@ -12,10 +12,11 @@ import { isTimedOut, isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isPartSource, PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
 import { usageAttributes } from '../tracing/call-span.ts'
-import { ApprovalWait, notApproved } from './approval-wait.ts'
+import { ApprovalWait, isDecided, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { caughtError } from './caught-error.ts'
@@ -27,7 +28,7 @@ import { parseArguments } from './parse-arguments.ts'
 import { recordedResult } from './recorded-result.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
-import { endIn, type Settling, settled, settleSuccess } from './settle.ts'
+import { endIn, type RecordedEnd, type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
@@ -35,6 +36,7 @@ import type { ToolSpec } from './tool-spec.ts'
 export class OneCall {
   readonly #identity: CallIdentity
   readonly #trace: CallTrace
+  readonly #turn: Turn
   readonly #spec: ToolSpec
   #args: unknown
   /** Claimed in an earlier life, and what came of it is not known. */
@@ -48,7 +50,11 @@ export class OneCall {
   #isBare = false
   #isTried = false
 
-  constructor(identity: CallIdentity, trace: CallTrace, open: (parts: PartStream) => void) {
+  constructor(
+    identity: CallIdentity,
+    { trace, turn, open }: { trace: CallTrace; turn: Turn; open: (parts: PartStream) => void },
+  ) {
+    this.#turn = turn
     this.#open = open
     this.#identity = identity
     this.#trace = trace
@@ -74,7 +80,9 @@ export class OneCall {
       if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw this.#caught(step)
       const waitMs = this.#spec.retryWaitMs(step.error, failures)
       if (waitMs === undefined) throw this.#caught(step)
-      if (step.live) await pause(waitMs, signal)
+      if (!step.live) continue
+      this.#turn.live()
+      await pause(waitMs, signal)
     }
   }
 
@@ -110,15 +118,18 @@ export class OneCall {
     const { history, live } = session
     const match = history?.next(this.#identity)
     if (match?.kind === 'refused') {
+      this.#turn.recorded(match.after)
       throw notApproved(session, this.#spec.name, match.refusal) ?? new LedgerRefused(match.refusal)
     }
     if (match === undefined || match.kind !== 'outcome') {
       const inherited = match?.kind === 'open' && history?.run.inherited?.calls.has(match.call.callId) === true
       if (live === undefined || inherited) throw this.#notInRecord(match)
       this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
+      this.#turn.live()
       return undefined
     }
     const { call, attempt, outcome } = match
+    if (attempt.endedAfter !== undefined) this.#turn.recorded(attempt.endedAfter)
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
     session.ended(call.callId, isInside(this.#identity, call.callId), attempt.endedAfter)
@@ -134,7 +145,9 @@ export class OneCall {
     const { connection } = liveOf(session)
     const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     const cleared = await resolveDoubt(connection, this.#spec, call)
-    return cleared.kind === 'executed' ? { kind: 'value', value: cleared.result } : undefined
+    if (cleared.kind !== 'executed') return undefined
+    this.#turn.answered(cleared.answer)
+    return { kind: 'value', value: cleared.result }
   }
 
   /** A replay has come to something that the record does not tell. */
@@ -145,6 +158,7 @@ export class OneCall {
       const { outcome } = match.call.attempts.at(-1) ?? {}
       const reason = outcome?.kind === 'unknown' ? outcome.reason : undefined
       const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId, reason })
+      if (match.after !== undefined) this.#turn.recorded(match.after)
       // What the earlier code was answered, the current code is answered; else the record ends here.
       return match.seen ? doubt : session.halt(doubt)
     }
@@ -160,9 +174,13 @@ export class OneCall {
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
     const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
+    const { answers } = session.order
+    // Its result is recorded, before all that comes meanwhile.
+    if (session.answered.has(this.#identity.key)) this.#turn.looking()
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
+    if (reply === undefined || reply.ok) this.#turn.live()
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
-    if (!reply.ok) return this.#refused(new LedgerRefused(asRecorded(reply.problem)))
+    if (!reply.ok) return this.#refused(new LedgerRefused(asRecorded(reply.problem)), reply.problem.revision, answers)
     if (!reply.created) return this.#recorded(reply.body)
     const claimed = claimedIn(reply.body)
     if (reply.body.redacted !== undefined) session.redactedArgs.set(claimed.callId, this.#identity.args)
@@ -183,16 +201,20 @@ export class OneCall {
     return this.#spec.execute(this.#args, context)
   }
 
-  async #refused(refusal: LedgerRefused): Promise<Step> {
+  /** `answers`: outcomes that had come when the ledger was asked. */
+  async #refused(refusal: LedgerRefused, revision: number | undefined, answers: number): Promise<Step> {
     const { session } = this.#identity.execution
     if (refusal.code === 'call-in-progress') {
+      this.#turn.live()
       this.#ownerWait ??= new OwnerWait({ runId: session.runId, tool: this.#spec.name }, session.registry.onWait)
       const callId = textOf(refusal.evidence, 'callId')
       await this.#ownerWait.again(callId, refusal.retryAfterMs, signalAt(this.#identity.execution))
       return { kind: 'again' }
     }
-    if (refusal.code === 'result-redacted')
+    if (refusal.code === 'result-redacted') {
+      this.#turn.repeated()
       return { kind: 'kept', call: { callId: textOf(refusal.evidence, 'callId') } }
+    }
     if (refusal.code === 'call-in-doubt') {
       const callId = textOf(refusal.evidence, 'callId')
       const { connection } = liveOf(session)
@@ -201,8 +223,10 @@ export class OneCall {
         callId,
         recordedArgs: this.#identity.args,
       })
+      if (cleared.kind !== 'in-doubt') this.#turn.answered(cleared.answer)
       if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
       if (cleared.kind === 'not-executed') return { kind: 'again' }
+      this.#turn.refused(revision)
       const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause: refusal })
       // Reached on a resume: somebody has to look before the run goes on.
       throw session.history === undefined ? doubt : session.halt(doubt)
@@ -210,9 +234,12 @@ export class OneCall {
     if (refusal.code === 'approval-pending') {
       this.#approvalWait ??= new ApprovalWait(session, this.#spec.name)
       const { message: detail, evidence } = refusal
-      await this.#approvalWait.again({ detail, evidence }, signalAt(this.#identity.execution))
+      const at = { turn: this.#turn, answers, signal: signalAt(this.#identity.execution) }
+      await this.#approvalWait.again({ detail, evidence }, at)
       return { kind: 'again' }
     }
+    if (revision === undefined && isDecided(refusal.code)) this.#turn.repeated()
+    else this.#turn.refused(revision)
     if (HALTING.has(refusal.code)) session.halt(refusal)
     const { code, message: detail, evidence } = refusal
     throw notApproved(session, this.#spec.name, { code, detail, evidence }) ?? refusal
@@ -221,6 +248,7 @@ export class OneCall {
   /** Another ask of the same key has the outcome. */
   #recorded(body: JsonObject): Step {
     this.#note(textOf(body, 'callId'))
+    this.#turn.repeated()
     if (body.status === 'succeeded') {
       const { session } = this.#identity.execution
       return succeededStep(body, { tool: this.#spec.name, runId: session.runId })
@@ -317,8 +345,9 @@ export class OneCall {
       const failure = answer.redacted === undefined ? error : await this.#recordedFailure(callId)
       return { kind: 'failed', error: attempted.error, failure, live: true }
     }
-    this.#ended(endIn(await settled(settling, { unknown: { reason: attempted.reason } })))
-    return this.#afterUnknown(callId, attempted)
+    const answer = await settled(settling, { unknown: { reason: attempted.reason } })
+    this.#ended(endIn(answer))
+    return this.#afterUnknown(callId, attempted, answer)
   }
 
   /** What the policy has left of the text. */
@@ -331,10 +360,13 @@ export class OneCall {
   async #afterUnknown(
     callId: string,
     { error: cause, reason }: Extract<Attempted, { kind: 'unknown' }>,
+    answer: JsonObject,
   ): Promise<Step> {
     const { session } = this.#identity.execution
     const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
+    this.#turn.live()
     const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
+    this.#turn.answered(cleared.kind === 'in-doubt' ? answer : cleared.answer)
     if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
     if (cleared.kind === 'not-executed')
       return { kind: 'failed', error: cause, failure: { message: reason, code: 'outcome-unknown' }, live: true }
@@ -343,7 +375,8 @@ export class OneCall {
     throw doubt
   }
 
-  #ended({ endedAt }: { readonly endedAt?: string }): void {
+  #ended({ endedAt, answer }: RecordedEnd): void {
+    this.#turn.answered(answer)
     if (endedAt !== undefined) this.#trace.endedAt = endedAt
   }
 

@@ -1,5 +1,5 @@
 /** @module A call whose outcome is not known: asks the tool's own `check`, and puts the answer on record. */
-import type { Json } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
 import type { Codecs } from './codecs.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
@@ -14,8 +14,9 @@ export interface CallInDoubt {
 }
 
 export type DoubtResolution =
-  | { readonly kind: 'executed'; readonly result: Json }
-  | { readonly kind: 'not-executed' }
+  /** `answer`: of the ledger, where it was recorded. */
+  | { readonly kind: 'executed'; readonly result: Json; readonly answer: JsonObject }
+  | { readonly kind: 'not-executed'; readonly answer: JsonObject }
   | { readonly kind: 'in-doubt' }
 
 /** Who can tell about a call, and of which one. */
@@ -51,7 +52,10 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
       : ({ outcome: 'not-executed', evidence } as const)
     const reply = await connection.execute(runId, { kind: 'resolve', callId, body })
     if (!reply.ok) return { kind: 'in-doubt' }
-    return body.outcome === 'executed' ? { kind: 'executed', result: body.result } : { kind: 'not-executed' }
+    const { body: answer } = reply
+    return body.outcome === 'executed'
+      ? { kind: 'executed', result: body.result, answer }
+      : { kind: 'not-executed', answer }
   } catch {
     return { kind: 'in-doubt' }
   }

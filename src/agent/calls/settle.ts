@@ -37,12 +37,13 @@ export interface Settling {
 }
 
 /** How a success went on record: as it is, or with the reason why its result could not. */
-export type SettledSuccess = { readonly endedAt?: string } & (
-  | { readonly kind: 'result'; readonly value: Json; readonly redacted?: true }
-  | { readonly kind: 'unrecorded'; readonly reason: string }
-  /** Too large: its caller gets that as an answer, and the run goes on. */
-  | { readonly kind: 'refused'; readonly reason: string }
-)
+export type SettledSuccess = RecordedEnd &
+  (
+    | { readonly kind: 'result'; readonly value: Json; readonly redacted?: true }
+    | { readonly kind: 'unrecorded'; readonly reason: string }
+    /** Too large: its caller gets that as an answer, and the run goes on. */
+    | { readonly kind: 'refused'; readonly reason: string }
+  )
 
 /** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
 export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
@@ -73,9 +74,15 @@ async function settleUnrecorded(
   return { kind: answered ? 'refused' : 'unrecorded', reason, ...endIn(answer) }
 }
 
-/** When the outcome was recorded, as the answer says it. */
-export function endIn({ endedAt }: JsonObject): { readonly endedAt?: string } {
-  return typeof endedAt === 'string' ? { endedAt } : {}
+/** When the outcome was recorded, as the answer says it, and that answer. */
+export interface RecordedEnd {
+  readonly endedAt?: string
+  readonly answer: JsonObject
+}
+
+export function endIn(answer: JsonObject): RecordedEnd {
+  const { endedAt } = answer
+  return { answer, ...(typeof endedAt === 'string' && { endedAt }) }
 }
 
 /** Any other outcome; gives the answer. Throws like `settleSuccess`. */

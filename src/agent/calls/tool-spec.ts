@@ -73,6 +73,8 @@ export interface ToolSpec extends Spending {
   readonly inside?: { readonly dedupe: 'args' | 'position'; readonly step?: StepFrame }
   /** Classes of errors that its caller catches as themselves. */
   readonly errors: readonly ErrorClass[]
+  /** Its caller has parts of what comes of it before that is recorded. */
+  readonly isEarly?: true
   /** What the record keeps of an error. */
   readonly failure: (error: unknown) => Failure
   /** What its caller catches: made of what the record keeps. Default: one of `errors`, or `RecordedFailure`. */

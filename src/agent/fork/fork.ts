@@ -6,6 +6,7 @@ import { HALTING } from '../halting.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
 import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
@@ -33,7 +34,9 @@ export async function fork<Run>(
   session.mustBeActive()
   const plan = planFork(at.execution, branches, options)
   const key = `fork ${plan.branches.map(({ scope }) => scope).join('\n')}`
-  return session.joined(key, 'run.fork', () => new Fork(at, plan, options).result())
+  return session.joined(key, 'run.fork', () =>
+    session.order.inOrder((turn) => new Fork(at, { plan, options, turn }).result()),
+  )
 }
 
 class Fork<Run> {
@@ -41,12 +44,14 @@ class Fork<Run> {
   readonly #runOf: ForkAt<Run>['runOf']
   readonly #plan: ForkPlan<Run>
   readonly #options: ForkOptions
+  readonly #turn: Turn
   readonly #reports: RecordedFork['reports'] = new Map()
   /** Aborts every branch that still runs. */
   readonly #giveUp = new AbortController()
   #forkId = ''
 
-  constructor(at: ForkAt<Run>, plan: ForkPlan<Run>, options: ForkOptions) {
+  constructor(at: ForkAt<Run>, { plan, options, turn }: { plan: ForkPlan<Run>; options: ForkOptions; turn: Turn }) {
+    this.#turn = turn
     this.#place = at.execution
     this.#runOf = at.runOf
     this.#plan = plan
@@ -59,6 +64,7 @@ class Fork<Run> {
     for (const [name, report] of recorded?.reports ?? []) this.#reports.set(name, report)
     if (recorded?.verdict !== undefined) return this.#served(recorded, recorded.verdict)
     if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
+    this.#turn.live()
     const frozen = await this.#open()
     const running = this.#plan.branches.map((branch) => this.#carry(branch, frozen))
     const verdict = await this.#joined(running)
@@ -77,6 +83,7 @@ class Fork<Run> {
   /** Winner and order are those on record. What the branches called counts as requested. */
   async #served(recorded: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
     const { pipeline } = this.#place.session
+    this.#turn.recorded(verdict.index)
     for (const { scope } of this.#plan.branches) this.#pass(scope)
     // The handoff of a join stands right behind it.
     pipeline.view.passed(verdict.index + 1)
@@ -151,7 +158,11 @@ class Fork<Run> {
       const { connection } = liveOf(session)
       const command = { kind: 'join', forkId: this.#forkId, body: { runFence: session.fence } } as const
       const reply = await reach(session, () => connection.execute(session.runId, command))
-      if (reply.ok) return { verdict: verdictOf(reply.body), body: reply.body }
+      if (reply.ok) {
+        this.#turn.answered(reply.body)
+        return { verdict: verdictOf(reply.body), body: reply.body }
+      }
+      this.#turn.refused(reply.problem.revision)
       const refusal = new LedgerRefused(reply.problem)
       if (!FAILED.has(refusal.code)) throw this.#refused(refusal)
       return { verdict: verdictOf(refusal.evidence), body: refusal.evidence }

@@ -29,7 +29,7 @@ export async function unwind(
     const inherited = execution.session.history?.run.inherited?.scopes.has(scope) === true
     if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
-    const outcome = await rollBackScope(execution, scope, reason)
+    const outcome = await rollBackScope(execution, scope, { error: reason, isPart: true })
     if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []
     const { compensated, standing, failed, unknown } = outcome
     return [{ branch, status: outcome.status, compensated, standing, failed, unknown }]

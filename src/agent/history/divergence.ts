@@ -60,6 +60,12 @@ export function divergenceOf(
   return new ResumeDiverged(lines.join('\n'), { ...details, ...more }, code)
 }
 
+/** The error of a divergence where the record holds something that the code does not ask for. */
+export function absenceOf(message: string, details: JsonObject, code: DivergenceCode): ResumeDiverged {
+  const lines = [message, ...USUAL.map((cause) => `usual cause: ${cause}`)]
+  return new ResumeDiverged(lines.join('\n'), { ...details, causes: [...USUAL] }, code)
+}
+
 const STACK_FRAMES = 60
 
 /** Deep enough to reach beyond a framework's own frames. */
@@ -112,8 +118,8 @@ const ORDER =
   'the two differ in the order of members alone. A run that was recorded before live code was handed the order of the record cannot be resumed or replayed by this release where text was made of results: complete or fail it by hand. Else the text is made of something that does not come through the run: use run.once(name, fn)'
 const USUAL: readonly string[] = [
   'the code was changed since: ask run.patched(id) at the change, or resume with the code of then',
-  'something read outside of the run (a time, a random number, a file, the environment): use run.now(), run.uuid(), run.once(name, fn)',
-  'an order that no record fixes (setTimeout, Promise.race over work of your own): put what decides into run.once(name, fn) or run.sleep()',
+  'something read outside of the run (Math.random(), a time, a file, the environment): use run.now(), run.uuid(), run.once(name, fn)',
+  'an order that no record fixes (setTimeout, an event, Promise.race over a promise of your own): use run.sleep() for setTimeout, and make a call or run.once(name, fn) of what is raced; what comes of those is handed over in the order of the record',
 ]
 
 /** Two texts of JSON, of one value. */

@@ -2,16 +2,18 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { blindCallKey } from '../../signing/blind.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
-import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import type { DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Problem } from '../runtime/connection.ts'
-import { divergenceOf } from './divergence.ts'
+import { isCovered } from '../saga/outcome.ts'
+import { absenceOf, divergenceOf } from './divergence.ts'
 import { isLost, type NewWork } from './lost-names.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
 import {
   type RecordedApproval,
   type RecordedAttempt,
   type RecordedCall,
+  type RecordedRefusal,
   type RecordedRun,
   slotOf,
 } from './recorded-run.ts'
@@ -39,9 +41,9 @@ export type HistoryMatch =
       readonly attempts: number
     }
   /** Claimed, and what came of it is not known: `seen` where its own process reported that. */
-  | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean }
-  /** The budget refused it then, or people did. */
-  | { readonly kind: 'refused'; readonly refusal: Problem }
+  | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean; readonly after?: number }
+  /** The budget refused it then, or people did; `after`: how many events had been recorded with that. */
+  | { readonly kind: 'refused'; readonly refusal: Problem; readonly after: number }
   | { readonly kind: 'nothing' }
 
 const SHOWN_MAX = 10
@@ -68,6 +70,7 @@ export class RecordedHistory {
     const forward = [...run.calls.values(), ...run.waits.values(), ...waiting].filter(
       ({ phase }) => phase !== 'compensation',
     )
+    forward.sort((a, b) => a.requestedAfter - b.requestedAfter)
     this.#unserved = new Map(forward.map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)
@@ -127,18 +130,19 @@ export class RecordedHistory {
     const refusal = this.#refusalOf(request, first)
     if (refusal !== undefined) {
       this.#servedRefusals.add(this.#slot(request.phase, request.key))
-      return { kind: 'refused', refusal }
+      return { kind: 'refused', ...refusal }
     }
     if (call === undefined) {
-      const denied = this.#approvalOf(request)?.refusal
-      return denied === undefined ? { kind: 'nothing' } : { kind: 'refused', refusal: denied }
+      const { refusal: denied, refusedAfter: after = 0 } = this.#approvalOf(request) ?? {}
+      return denied === undefined ? { kind: 'nothing' } : { kind: 'refused', refusal: denied, after }
     }
     for (let index = first; index < call.attempts.length; index += 1) {
       const attempt = call.attempts[index]
       const recorded = attempt?.outcome
       const last = index === call.attempts.length - 1
       if (attempt === undefined || recorded === undefined) return { kind: 'open', call, seen: false }
-      if (recorded.kind === 'unknown' && last) return { kind: 'open', call, seen: recorded.seen }
+      if (recorded.kind === 'unknown' && last)
+        return { kind: 'open', call, seen: recorded.seen, ...(attempt.endedAfter && { after: attempt.endedAfter }) }
       const outcome = servedAs(recorded)
       if (recorded.kind !== 'succeeded') this.#servedAttempts.set(call.callId, index + 1)
       if (outcome !== undefined) return { kind: 'outcome', call, attempt, outcome, attempts: index + 1 - first }
@@ -164,6 +168,25 @@ export class RecordedHistory {
       if (scope !== undefined && covers(scope)) this.#unserved.delete(callId)
   }
 
+  /**
+   * The first call that was requested before this place, and that the current code has not requested. What is called inside of another call does not count:
+   * the code of a tool may go another way when it is carried out again.
+   */
+  unmadeBefore(place: number): string | undefined {
+    for (const { callId, requestedAfter, parentCall } of this.#unserved.values()) {
+      if (requestedAfter >= place) return undefined
+      if (parentCall === undefined) return callId
+    }
+    return undefined
+  }
+
+  /** The code waits for what came after a request that it does not make. */
+  neverRequested(callId: string): ResumeDiverged {
+    const unmade = [...this.#unserved.values()].filter((each) => each.callId === callId)
+    const message = `the record holds calls that were requested before what the code waits for now, and the code does not ask for them: ${names(unmade)}; nothing was run`
+    return absenceOf(message, { expected: unmade.map(shown), actual: null }, this.#code)
+  }
+
   /** Calls of the run that this one is a branch of, which the current code has not requested. */
   inheritedLeft(): readonly RecordedCall[] {
     const { inherited } = this.run
@@ -175,9 +198,19 @@ export class RecordedHistory {
   /** The current code has rolled this scope back, too: equal calls are new ones from here on. */
   rolledBack(scope: string | undefined): void {
     for (const call of this.run.calls.values()) {
-      const covered = scope === undefined || call.scope === scope || call.scope?.startsWith(`${scope}/`) === true
-      if (covered && call.undone === 'compensated') this.#undone.add(call.callId)
+      if (isCovered(scope, call.scope) && call.undone === 'compensated') this.#undone.add(call.callId)
     }
+  }
+
+  /** How many events had been recorded by the end of the rollback of this scope; undefined where there was none. */
+  rolledBackAfter(scope: string): number | undefined {
+    const inherited = this.run.inherited?.scopes.has(scope) === true ? 0 : undefined
+    const begun = this.run.rollbacks.find((each) => each.scope === scope)?.after ?? inherited
+    if (begun === undefined) return undefined
+    let last = begun
+    for (const call of this.run.calls.values())
+      if (isCovered(scope, call.scope)) last = Math.max(last, call.undoneAfter ?? 0)
+    return last
   }
 
   /** Throws where recorded calls were never requested: the code took another way. */
@@ -193,7 +226,7 @@ export class RecordedHistory {
   #mustBeEmpty(remaining: readonly RecordedCall[]): void {
     if (remaining.length === 0) return
     const message = `the record holds calls that the code did not ask for: ${names(remaining)}`
-    throw new ResumeDiverged(message, { expected: remaining.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)
+    throw absenceOf(message, { expected: remaining.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)
   }
 
   /** A call that the record does not hold. */
@@ -219,13 +252,13 @@ export class RecordedHistory {
   }
 
   /** What the budget answered at this point: once, as it was answered once. */
-  #refusalOf({ phase, key }: RequestedCall, attempts: number): Problem | undefined {
+  #refusalOf({ phase, key }: RequestedCall, attempts: number): RecordedRefusal | undefined {
     const slot = this.#slot(phase, key)
     const recorded = this.run.refusals.get(slot)
     if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
     const before = this.run.byKey.get(slot)?.at(-1)?.attempts.slice(attempts, recorded.afterAttempts) ?? []
     // Attempts that no code saw the end of are passed over, here as well.
-    return before.every(isUnseen) ? recorded.refusal : undefined
+    return before.every(isUnseen) ? recorded : undefined
   }
 
   #diverged(identity: RequestedCall, expected: readonly RecordedCall[]): ResumeDiverged {

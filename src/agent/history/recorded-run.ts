@@ -33,13 +33,16 @@ export interface RecordedCall {
   readonly scope: string | undefined
   readonly occurrence: number
   readonly parentCall: string | undefined
+  /** How many events had been recorded with its first claim. */
+  readonly requestedAfter: number
   /** The run that it was made in: that of a branch, or one that it left. */
   readonly runId: string
   readonly attempts: RecordedAttempt[]
   /** How its undoing ended, where it was undone. */
   undone?: 'compensated' | 'failed' | 'unknown'
-  /** When that was on record. */
+  /** When that was on record, and how many events were by then. */
   undoneAt?: string
+  undoneAfter?: number
   /** Undone as far as it can be: some of it stands. */
   leftStanding?: boolean
 }
@@ -47,6 +50,8 @@ export interface RecordedCall {
 /** A claim that the budget refused. */
 export interface RecordedRefusal {
   readonly refusal: Problem
+  /** How many events had been recorded with it. */
+  readonly after: number
   /** Attempts of the call that were on record by then. */
   readonly afterAttempts: number
 }
@@ -55,14 +60,17 @@ export interface RecordedRefusal {
 export interface RecordedApproval {
   readonly call: RecordedCall
   readonly onDenied: 'error' | 'rollback'
-  /** Where somebody denied it, or nobody decided in time. */
+  /** Where somebody denied it, or nobody decided in time; and how many events had been recorded with that. */
   refusal?: Problem
+  refusedAfter?: number
 }
 
 type Denial = { readonly code: LedgerErrorCode; readonly detail: string; readonly comment: string | null }
 
 interface RecordedRollback {
   readonly scope: string | undefined
+  /** How many events had been recorded with its start. */
+  readonly after: number
   readonly reason: string
 }
 
@@ -184,7 +192,7 @@ const FOLDS = {
     refuseApproval(run, approvalId, { code: 'approval-expired', detail, comment: null })
   },
   WaitStarted: (run, { time }, data) => {
-    const wait: RecordedCall = recordedWait(data, { runId: run.runId, time })
+    const wait: RecordedCall = recordedWait(data, { runId: run.runId, time, after: run.events })
     run.waits.set(data.waitId, wait)
     run.byKey.set(slotOf('forward', wait.key), [wait])
   },
@@ -199,7 +207,7 @@ const FOLDS = {
   ToolCallClaimed: foldClaim,
   BudgetExceeded: foldRefusal,
   CompensationStarted: (run, _, { scope, reason }) => {
-    run.rollbacks.push({ scope, reason })
+    run.rollbacks.push({ scope, reason, after: run.events })
   },
   RunCompleted: (run, _, { output = null, outputRef }) => {
     run.end = { kind: 'completed', output, ...(outputRef && { outputRef }) }
@@ -217,7 +225,7 @@ function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalReq
   const args = data.args ?? { argsRef: (data.argsRef as JsonObject | undefined) ?? null }
   const identity = { callId: approvalId, key, tool, phase, args, argsDigest, scope, occurrence, parentCall }
   run.approvals.set(slotOf(phase, key), {
-    call: { ...identity, runId: run.runId, compensate: undefined, attempts: [] },
+    call: { ...identity, requestedAfter: run.events, runId: run.runId, compensate: undefined, attempts: [] },
     onDenied,
   })
 }
@@ -225,6 +233,7 @@ function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalReq
 function refuseApproval(run: RecordedRun, approvalId: string, { code, detail, comment }: Denial): void {
   const approval = [...run.approvals.values()].find(({ call }) => call.callId === approvalId)
   if (approval === undefined) return
+  approval.refusedAfter = run.events
   approval.refusal = { code, detail, evidence: { approvalId, onDenied: approval.onDenied, comment } }
 }
 
@@ -246,7 +255,8 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   }
   const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
   const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
-  const call: RecordedCall = { ...identity, runId: run.runId, attempts: [{ claimedAt: time }] }
+  const requested = { requestedAfter: run.events, runId: run.runId }
+  const call: RecordedCall = { ...identity, ...requested, attempts: [{ claimedAt: time }] }
   run.calls.set(callId, call)
   if (phase === 'compensation') return
   const slot = slotOf(phase, key)
@@ -259,7 +269,7 @@ function foldRefusal(run: RecordedRun, event: RunEvent, exceeded: EventBody<'Bud
   if (claim === undefined) return
   const slot = slotOf(claim.phase, claim.key)
   const attempts = run.byKey.get(slot)?.at(-1)?.attempts ?? []
-  run.refusals.set(slot, { afterAttempts: attempts.length, refusal: budgetRefusal(exceeded) })
+  run.refusals.set(slot, { after: run.events, afterAttempts: attempts.length, refusal: budgetRefusal(exceeded) })
 }
 
 export const slotOf = (phase: string, key: string): string => `${phase} ${key}`
@@ -284,11 +294,13 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   if (undone !== undefined) {
     undone.undone = verdict
     undone.undoneAt = time
+    undone.undoneAfter = run.events
     undone.leftStanding = data.leftStanding === true
   }
   if (type !== 'ToolCallResolved' || data.outcome !== 'compensated') return
   call.undone = 'compensated'
   call.undoneAt = time
+  call.undoneAfter = run.events
 }
 
 /**

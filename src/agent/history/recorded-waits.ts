@@ -12,12 +12,15 @@ interface Attempt {
 }
 
 /** As a call that was claimed and has no outcome. */
-export function recordedWait(data: EventBody<'WaitStarted'>, { runId, time }: { runId: string; time: string }) {
+export function recordedWait(
+  data: EventBody<'WaitStarted'>,
+  { runId, time, after }: { runId: string; time: string; after: number },
+) {
   const { waitId, name, until = null, scope, occurrence = 0, parentCall } = data
   const [tool, key, args] = [waitTool(name), waitCallKey({ name, scope, occurrence }), { waitId, until }]
   const call = { callId: waitId, key, tool, phase: 'forward', args, argsDigest: '', compensate: 'not-needed' } as const
   const attempts: Attempt[] = [{ claimedAt: time }]
-  return { ...call, scope, occurrence, parentCall, runId, attempts }
+  return { ...call, scope, occurrence, parentCall, requestedAfter: after, runId, attempts }
 }
 
 /** `after`: how many events had been recorded by then. */

@@ -90,8 +90,9 @@ async function ended(
   body: () => unknown,
 ): Promise<{ readonly output: Json } | { readonly error: unknown }> {
   try {
-    const output = recordable(await body(), session.registry.codecs, CALL_VALUE)
+    const came = await body()
     await awaitForgotten(session)
+    const output = recordable(came, session.registry.codecs, CALL_VALUE)
     if (!output.ok) throw notRecordable('the output of the run', output)
     return { output: output.value }
   } catch (error) {

@@ -192,7 +192,7 @@ async function* converse(
       const { spec, cause } = error
       const again = session.halted === undefined && spec.retryScope === 'transaction' && tries <= spec.retries
       if (!again) throw cause
-      const { status } = await rollBackScope(execution, scope, cause)
+      const { status } = await rollBackScope(execution, scope, { error: cause })
       if (status !== 'COMPENSATED') throw cause
       if (session.live !== undefined) await pause(backoffMs(spec.backoff, tries, Math.random()), session.signal)
       yield { type: 'again' }

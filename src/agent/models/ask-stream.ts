@@ -44,7 +44,8 @@ export async function askStream<Chunk>(
   const stream = new LiveStream(ask)
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
-  const call = callTool(byPosition(execution), modelSpec(execution, ask, stream), args, trace)
+  const spec = { ...modelSpec(execution, ask, stream), isEarly: true } as const
+  const call = callTool(byPosition(execution), spec, args, trace)
   return new Promise((resolve, reject) => {
     stream.begin(call, resolve)
     // Where it went live, its reader learns of the end.

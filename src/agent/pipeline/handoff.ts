@@ -10,6 +10,7 @@ import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
 import { notRecordable } from '../too-large.ts'
 import { inHandoffSpan } from './handoff-span.ts'
@@ -58,13 +59,20 @@ export async function handOffAt(
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, add, supersedes, manifestHash: registered?.hash })
   const seen = { served: false }
-  const handedOver = async (): Promise<HandoffResult> => {
+  const handedOver = async (turn: Turn): Promise<HandoffResult> => {
     const before = session.pipeline.view.now().context
     const overBudget = session.pipeline.refused(request, content)
-    if (overBudget !== undefined) throw new LedgerRefused(overBudget)
+    if (overBudget !== undefined) {
+      turn.recorded(overBudget.index)
+      throw new LedgerRefused(overBudget.refusal)
+    }
     const fact = servedFact(session, request, content)
     seen.served = fact !== undefined || session.live === undefined
-    if (fact !== undefined) return considered(session, before, handoffResult(session, fact))
+    if (fact !== undefined) {
+      turn.recorded(fact.index)
+      return considered(session, before, handoffResult(session, fact))
+    }
+    turn.live()
     await session.mayGoLive({ what: 'handoff', name: agent, scope })
     const refusesUnjudged = [session.pipeline.policy, manifest?.policy].some((policy) => policy?.judge === 'reject')
     if (refusesUnjudged) await session.judging.settled()
@@ -81,9 +89,9 @@ export async function handOffAt(
       ...(registered !== undefined && { manifestHash: registered.hash }),
       ...(supersedes !== undefined && { supersedes: [...supersedes] }),
     }
-    return considered(session, before, await posted(session, body))
+    return considered(session, before, await posted(session, body, turn))
   }
-  return tracked(session, request, () => inHandoffSpan(execution, { agent, seen }, handedOver))
+  return tracked(session, request, (turn) => inHandoffSpan(execution, { agent, seen }, () => handedOver(turn)))
 }
 
 /** An accepted handoff goes to the judge, who takes the time that it takes. */
@@ -106,8 +114,10 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
     scope,
     occurrence: session.pipeline.occurrence('rollback', scope, ''),
   }
-  return tracked(session, query, async () => {
+  return tracked(session, query, async (turn) => {
     const fact = servedFact(session, query, { reason })
+    if (fact !== undefined) turn.recorded(fact.index)
+    else turn.live()
     if (fact?.kind === 'rewound') return rewound(session, fact)
     await session.mayGoLive({ what: 'handoff', name: 'a rollback', scope })
     const body = {
@@ -119,7 +129,8 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
     }
     const { connection } = liveOf(session)
     const reply = await reach(session, () => connection.execute(session.runId, { kind: 'rollback', body }))
-    if (!reply.ok) throw refused(session, reply)
+    if (!reply.ok) throw refused(session, reply, turn)
+    turn.answered(reply.body)
     const { fromStep, contextDigest, callsSince } = reply.body
     const rewind = { v: 1, fromStep, toStep: reply.body.toStep, snapshot: 0, cause: 'rollback', reason, callsSince }
     added(session, 'rewound', { ...rewind, context: contextDigest ?? '' }, reply.body)
@@ -157,10 +168,10 @@ function mustNotBeStep(execution: ExecutionContext, agent: string): void {
   throw new AgentError('handoff-in-step', message, { step: step.agent, agent })
 }
 
-/** Awaited at the end of the run, like a call; a divergence halts it. */
-function tracked<T>(session: Session, request: RequestedFact, ask: () => Promise<T>): Promise<T> {
+/** Awaited at the end of the run, like a call, and handed over in its turn; a divergence halts it. */
+function tracked<T>(session: Session, request: RequestedFact, ask: (turn: Turn) => Promise<T>): Promise<T> {
   const name = request.what === 'rollback' ? 'run.rollback' : `handoff of ${request.agent}`
-  return session.joined(JSON.stringify(request), name, ask)
+  return session.joined(JSON.stringify(request), name, () => session.order.inOrder(ask))
 }
 
 function servedFact(session: Session, request: RequestedFact, content: JsonObject): HandoffFact | undefined {
@@ -182,13 +193,14 @@ export async function register(session: Session, { body, hash }: ReturnType<type
   manifests.set(body.agent, hash)
 }
 
-async function posted(session: Session, body: PostEnvelope): Promise<HandoffResult> {
+async function posted(session: Session, body: PostEnvelope, turn: Turn): Promise<HandoffResult> {
   const { connection } = liveOf(session)
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'envelope', body }))
   const { agent, payload, add, mode, occurrence } = body
   const more = add === undefined ? {} : { add }
   const envelope = { v: 1, agent, payload, ...more, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
   if (reply.ok) {
+    turn.answered(reply.body)
     const { step, parent, contextDigest, confidence, findings } = reply.body
     const found = confidence === undefined ? {} : { confidence }
     const accepted = { ...envelope, step, parent, context: contextDigest, ...found, findings }
@@ -198,7 +210,8 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
       session.pipeline.refresh((await readRecord(connection, session.runId)).handoffs)
     return handoffResult(session, fact)
   }
-  if (reply.problem.code !== 'contradiction') throw refused(session, reply)
+  if (reply.problem.code !== 'contradiction') throw refused(session, reply, turn)
+  turn.answered(reply.problem.evidence)
   const { findings, restored } = reply.problem.evidence as { findings: Json; restored: JsonObject }
   added(session, 'rejected', { ...envelope, findings }, reply.problem.evidence)
   const rewind = { v: 1, toStep: restored.step ?? 0, context: restored.contextDigest ?? '', cause: 'contradiction' }
@@ -241,7 +254,8 @@ function rewindFacts(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
   return { fromStep, callsSince }
 }
 
-function refused(session: Session, reply: Extract<Reply, { ok: false }>): LedgerRefused {
+function refused(session: Session, reply: Extract<Reply, { ok: false }>, turn?: Turn): LedgerRefused {
+  turn?.refused(reply.problem.revision)
   const refusal = new LedgerRefused(asRecorded(reply.problem))
   return HALTING.has(refusal.code) ? session.halt(refusal) : refusal
 }

@@ -6,9 +6,8 @@ import { lacks, MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { divergenceOf } from '../history/divergence.ts'
-import type { Problem } from '../runtime/connection.ts'
 import { ContextView } from './context-view.ts'
-import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
+import type { HandoffFact, RecordedHandoffs, RefusedHandoff } from './recorded-handoffs.ts'
 
 /** A handoff or a rollback as the code asks for it. */
 export interface RequestedFact {
@@ -105,11 +104,11 @@ export class Pipeline {
   }
 
   /** What the budget answered about this handoff then. */
-  refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): Problem | undefined {
+  refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): RefusedHandoff | undefined {
     const recorded = this.#record.refusals.find(
       (each) => each.agent === agent && each.scope === scope && each.occurrence === occurrence,
     )
-    return recorded !== undefined && recorded.content === jsonDigest(content) ? recorded.refusal : undefined
+    return recorded !== undefined && recorded.content === jsonDigest(content) ? recorded : undefined
   }
 
   /** Where something new is handed over while the record holds another agent's handoff in the same scope: the code took another way. */

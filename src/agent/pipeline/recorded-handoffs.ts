@@ -20,6 +20,8 @@ export type HandoffFact = Placed &
   )
 
 export interface RefusedHandoff {
+  /** How many events of the run had been recorded with it. */
+  readonly index: number
   readonly agent: string
   readonly scope: string | undefined
   readonly occurrence: number | undefined
@@ -51,15 +53,15 @@ export function foldHandoffs(recorded: RecordedHandoffs, { type, data }: RunEven
   if (type === 'RunStarted') recorded.policy = (data as unknown as EventBody<'RunStarted'>).policy
   if (type === 'JudgementRecorded') recorded.judged.add(Number(data.step))
   if (type === 'ManifestRegistered') recorded.manifests.set(String(data.agent), String(data.hash))
-  if (type === 'BudgetExceeded') foldRefusal(recorded, data as unknown as EventBody<'BudgetExceeded'>)
+  if (type === 'BudgetExceeded') foldRefusal(recorded, data as unknown as EventBody<'BudgetExceeded'>, index)
   if (!(type in KINDS)) return
   const kind = KINDS[type as keyof typeof KINDS]
   const { scope, occurrence } = data as { scope?: string; occurrence?: number }
   recorded.facts.push({ index, scope, occurrence, kind, body: data } as unknown as HandoffFact)
 }
 
-function foldRefusal(recorded: RecordedHandoffs, body: EventBody<'BudgetExceeded'>): void {
+function foldRefusal(recorded: RecordedHandoffs, body: EventBody<'BudgetExceeded'>, index: number): void {
   if (body.handoff === undefined) return
   const { content, scope, occurrence } = body.handoff
-  recorded.refusals.push({ agent: body.agent, scope, occurrence, content, refusal: budgetRefusal(body) })
+  recorded.refusals.push({ index, agent: body.agent, scope, occurrence, content, refusal: budgetRefusal(body) })
 }

@@ -9,6 +9,8 @@ export interface Problem {
   readonly code: LedgerErrorCode
   readonly detail: string
   readonly retryAfterMs?: number
+  /** Of the event that records the refusal, where the ledger tells it. */
+  readonly revision?: number
   readonly evidence: JsonObject
 }
 

@@ -133,9 +133,10 @@ function replyOf(outcome: Outcome | undefined): Reply {
   if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was sent')
   if (outcome.ok) return { ok: true, created: outcome.created, body: outcome.body }
   const { code, detail, retryAfterMs, evidence } = outcome.refusal
+  const recorded = outcome.revision === undefined ? {} : { revision: outcome.revision }
   if (OUT_OF_ORDER.has(code)) throw new UnreachableError(`${code}: ${detail}`)
   const waits = retryAfterMs === undefined ? {} : { retryAfterMs }
-  return { ok: false, problem: { code, detail, ...waits, evidence: { ...evidence, code, detail } } }
+  return { ok: false, problem: { code, detail, ...waits, ...recorded, evidence: { ...evidence, code, detail } } }
 }
 
 function unwrap<T>(found: Found<T>): T {

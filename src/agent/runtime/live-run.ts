@@ -4,7 +4,6 @@ import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { readRecord } from '../branch/read-record.ts'
-import { ClaimQueue } from '../calls/claim-queue.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { memberValue } from '../calls/stored-value.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
@@ -96,7 +95,7 @@ async function startedRun<Input, Output>(
     runId,
     startedAt: textOf(started.body, 'startedAt'),
     registry,
-    live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
+    live: { connection, fence: numberOf(started.body, 'fence') },
     ...(record !== undefined && {
       history: new RecordedHistory(
         record,
@@ -161,9 +160,12 @@ export async function awaitForgotten(session: Session): Promise<void> {
   if (forgotten.length === 0) return
   const tools = [...new Set(forgotten)].join(', ')
   if (failure !== undefined) throw failure
-  process.emitWarning(`the run ${session.runId} ended before calls of ${tools} did: is an await missing?`, {
-    code: 'COUNTERSIGN_FORGOTTEN_AWAIT',
-  })
+  process.emitWarning(
+    `the run ${session.runId} ended before calls of ${tools} did: is an await missing? What lost a race needs none.`,
+    {
+      code: 'COUNTERSIGN_FORGOTTEN_AWAIT',
+    },
+  )
 }
 
 async function endFailed(

@@ -2,12 +2,12 @@
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
-import type { ClaimQueue } from '../calls/claim-queue.ts'
+import { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { ForkBook } from '../fork/fork-book.ts'
 import { lostNamesFault, type NewWork } from '../history/lost-names.ts'
-import type { RecordedHistory } from '../history/recorded-history.ts'
+import type { RecordedHistory, RequestedCall } from '../history/recorded-history.ts'
 import { ConversationBook } from '../models/conversation-book.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { type Judge, Judging } from '../pipeline/judge.ts'
@@ -15,6 +15,7 @@ import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
 import type { Connection, Reads } from './connection.ts'
+import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
 
 export interface SessionOptions {
@@ -23,7 +24,7 @@ export interface SessionOptions {
   readonly startedAt?: string
   readonly registry: ToolRegistry
   /** Absent: nothing is live, everything comes from the recorded history. */
-  readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
+  readonly live?: { readonly connection: Connection; readonly fence: number }
   readonly history?: RecordedHistory
   /** Where a replay reads values that are stored beside the events; a live session asks its connection. */
   readonly values?: Reads
@@ -42,6 +43,10 @@ interface OngoingWork {
   readonly name: string
   /** Aborted where nobody waits for it any more: how it ends is no news. */
   readonly abandoned?: AbortSignal | undefined
+  /** Its caller has it already: where it fails later, and its caller does not read on, no promise tells of that. */
+  readonly isEarly?: boolean
+  /** It does nothing by itself: nothing is missing where its end is not awaited. */
+  readonly isWait?: boolean
 }
 
 const isAbandoned = ({ abandoned }: OngoingWork): boolean => abandoned?.aborted === true
@@ -50,8 +55,10 @@ export class Session {
   readonly runId: string
   readonly startedAt: string
   readonly registry: ToolRegistry
-  readonly live: SessionOptions['live']
+  readonly live: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number } | undefined
   readonly history: RecordedHistory | undefined
+  /** Of what came of the requests of its code. */
+  readonly order: OutcomeOrder
   readonly values: Reads | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
@@ -84,6 +91,7 @@ export class Session {
   readonly #halts = new WeakSet<Error>()
   readonly #heldUp = new Set<string>()
   #failed: Error | undefined
+  #isBodyOver = false
   #closed = false
 
   constructor({
@@ -105,10 +113,20 @@ export class Session {
     this.runId = runId
     this.startedAt = recollection?.run.startedAt ?? startedAt ?? ''
     this.registry = registry
-    this.live = live
     this.history = recollection
     this.values = values
     this.signal = signal
+    this.order = new OutcomeOrder(
+      {
+        unmadeBefore: (place) => recollection?.unmadeBefore(place),
+        isFree: () => this.#isFree,
+        stuck: (unmade) => this.halt(recollection?.neverRequested(unmade) ?? new TypeError('there is a record')),
+        placeOf: (answer) => this.indexOf(answer),
+      },
+      recollection?.run.events,
+    )
+    const connection = live && this.order.heard(live.connection)
+    this.live = connection && { connection, claims: new ClaimQueue(connection, runId), fence: live.fence }
     this.counter = counter ?? tokenCounter()
     const inherits = recollection?.run.inherited !== undefined
     const code = live === undefined ? 'replay-diverged' : inherits ? 'branch-diverged' : 'resume-diverged'
@@ -149,6 +167,12 @@ export class Session {
     }
   }
 
+  /** Throws `ResumeDiverged` where the record holds another call there. */
+  expect(requested: RequestedCall): void {
+    this.history?.expect(requested)
+    this.order.plan()
+  }
+
   /** A call has ended: what was requested while it ran counts as requested, up to there. */
   ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
     this.history?.ended(callId, after)
@@ -169,7 +193,8 @@ export class Session {
    */
   async mayGoLive(work: NewWork): Promise<void> {
     if (this.#liveFault(work) === undefined) return
-    await new Promise((resolve) => setImmediate(resolve))
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (this.order.isBehind && this.#stopped === undefined)
     const fault = this.#liveFault(work)
     if (fault !== undefined) throw this.halt(fault)
   }
@@ -212,7 +237,17 @@ export class Session {
   halt<E extends Error>(error: E): E {
     this.#halted ??= error
     this.#halts.add(error)
+    this.order.plan()
     return error
+  }
+
+  /** No outcome waits for a request any more that the code makes no longer. */
+  get #isFree(): boolean {
+    return this.#stopped !== undefined || this.#isBodyOver || this.signal?.aborted === true
+  }
+
+  get #stopped(): Error | undefined {
+    return this.#halted ?? this.#failed
   }
 
   /** What stopped work inside these calls. Where it says that the run goes no further here, whatever their tools make of it is no outcome. */
@@ -232,6 +267,7 @@ export class Session {
   /** The run cannot end well any more, whatever its body makes of the error: it will be rolled back. */
   fail<E extends Error>(error: E): E {
     this.#failed ??= error
+    this.order.plan()
     return error
   }
 
@@ -250,8 +286,7 @@ export class Session {
   }
 
   mustBeActive(): void {
-    const stopped = this.#halted ?? this.#failed
-    if (stopped !== undefined) throw stopped
+    if (this.#stopped !== undefined) throw this.#stopped
     if (this.#closed) throw new AgentError('no-active-run', `the run ${this.runId} is over`, { runId: this.runId })
   }
 
@@ -284,19 +319,25 @@ export class Session {
     return going
   }
 
-  /** Tools whose calls have not ended. */
+  /** Tools whose calls have not ended, and which the code may have forgotten. */
   get underWay(): readonly string[] {
-    return [...this.#underWay.values()].flatMap((each) => (isAbandoned(each) ? [] : each.name))
+    return [...this.#underWay.values()].flatMap((each) => (isAbandoned(each) || each.isWait ? [] : each.name))
   }
 
-  /** Resolves when no call is under way; gives the first failure among those that were. */
+  /**
+   * Resolves when no call is under way. A failure among those that were is the code's to handle, which let go of it (it lost a race); of one that the code
+   * has parts of already, the first is given.
+   */
   async settled(): Promise<unknown> {
+    this.#isBodyOver = true
+    this.order.plan()
     let failure: unknown
     while (this.#underWay.size + this.#behind.size > 0) {
       const going = [...this.#underWay]
       for (const [i, result] of (await Promise.allSettled(going.map(([call]) => call))).entries()) {
         const [, what] = going[i] ?? []
-        if (result.status === 'rejected' && what !== undefined && !isAbandoned(what)) failure ??= result.reason
+        const isTold = what?.isEarly !== true || isAbandoned(what)
+        if (result.status === 'rejected' && !isTold) failure ??= result.reason
       }
       await Promise.allSettled(this.#behind)
     }

@@ -1,20 +1,58 @@
 /** @module Rollback of one scope of a run that goes on: a saga, a conversation. */
 
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Connection } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
+import type { Session } from '../runtime/session.ts'
 import { fatesIn, listsOf, NOTHING, type RunOutcome, rollbackStatus } from './outcome.ts'
 import { rollBack } from './roll-back.ts'
 
-/** On resume the ledger answers with the rollback that was; a replay reads how it ended, as a branch does that inherits it. */
-export async function rollBackScope({ session }: ExecutionContext, scope: string, error: unknown): Promise<RunOutcome> {
+/**
+ * On resume the ledger answers with the rollback that was; a replay reads how it ended, as a branch does that inherits it. The code goes on behind it in its turn;
+ * `isPart`: of what has a turn of its own, which would wait for this one.
+ */
+export function rollBackScope(
+  { session }: ExecutionContext,
+  scope: string,
+  { error, isPart = false }: { readonly error: unknown; readonly isPart?: boolean },
+): Promise<RunOutcome> {
+  return session.order.inOrder((turn) => scopeRolledBack(session, scope, { error, turn }), isPart)
+}
+
+async function scopeRolledBack(
+  session: Session,
+  scope: string,
+  { error, turn }: { readonly error: unknown; readonly turn: Turn },
+): Promise<RunOutcome> {
   const { runId, registry, live, history } = session
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const inherited = history?.run.inherited?.scopes.has(scope) === true
+  const recordedAfter = history?.rolledBackAfter(scope)
+  if (recordedAfter === undefined) turn.live()
+  else turn.recorded(recordedAfter)
   if (live !== undefined && !inherited) {
-    const outcome = await rollBack({ connection: live.connection, registry, runId, scope, reason, session })
+    const noted: JsonObject[] = []
+    const connection = noting(live.connection, noted)
+    const outcome = await rollBack({ connection, registry, runId, scope, reason, session })
     history?.rolledBack(scope)
+    const last = noted.toSorted((a, b) => Number(a.revision) - Number(b.revision)).at(-1)
+    if (last !== undefined) turn.answered(last)
     return outcome
   }
   history?.rolledBack(scope)
   const lists = history === undefined ? NOTHING : listsOf(fatesIn(history.run, inherited), scope)
   return { runId, status: rollbackStatus(lists), ...lists }
+}
+
+/** Notes the answers that say that something new was recorded. */
+function noting(connection: Connection, noted: JsonObject[]): Connection {
+  return {
+    ...connection,
+    execute: async (...asked) => {
+      const reply = await connection.execute(...asked)
+      if (reply.ok && reply.created && typeof reply.body.revision === 'number') noted.push(reply.body)
+      return reply
+    },
+  }
 }

@@ -33,7 +33,7 @@ export async function carrySaga(
 ): Promise<SagaResult> {
   const { result, tried } = await trySaga(execution, steps, options)
   if (tried.failure === undefined) return result
-  return withRollback(result, await rollBackScope(execution, result.scope, tried.failure.error))
+  return withRollback(result, await rollBackScope(execution, result.scope, tried.failure))
 }
 
 /** The same, but leaves the rollback of its last try to the run: throws `SagaFailed`. */
@@ -73,7 +73,7 @@ async function trySaga(
     const result = resultOf(execution, { scope, tries, tried })
     const again = tried.failure?.step.spec
     if (again?.retryScope !== 'transaction' || tries > again.retries) return { result, tried }
-    const outcome = await rollBackScope(execution, scope, tried.failure?.error)
+    const outcome = await rollBackScope(execution, scope, { error: tried.failure?.error })
     if (outcome.status !== 'COMPENSATED') return { result, tried }
     if (session.live !== undefined) await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
   }

@@ -2,7 +2,6 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
-import { pause } from '../../client/transport.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { type CallIdentity, identifyCall } from '../calls/call-identity.ts'
 import { identifying } from '../calls/recordable.ts'
@@ -10,6 +9,7 @@ import { toolSpec } from '../calls/tool-spec.ts'
 import { AgentError, LedgerRefused, RunWaiting, WaitTimedOut } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
+import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { waitTool } from './wait-call.ts'
 import type { RunWaitNotice } from './wait-notice.ts'
@@ -56,21 +56,25 @@ async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<
   )
   const identity = identifyCall(execution, spec, null)
   try {
-    session.history?.expect(identity)
+    session.expect(identity)
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const shared = { name: spec.name, abandoned: execution.branch?.abandoned }
-  return session.joined(`forward ${identity.key}`, shared, () => new Wait(identity, body).ended())
+  const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isWait: true }
+  return session.joined(`forward ${identity.key}`, shared, () =>
+    session.order.inOrder((turn) => new Wait(identity, body, turn).ended()),
+  )
 }
 
 class Wait {
   readonly #identity: CallIdentity
   readonly #body: StartWait
+  readonly #turn: Turn
   #isNoticed = false
   #lookMs = FIRST_LOOK_MS
 
-  constructor(identity: CallIdentity, body: StartWait) {
+  constructor(identity: CallIdentity, body: StartWait, turn: Turn) {
+    this.#turn = turn
     this.#identity = identity
     this.#body = body
   }
@@ -80,13 +84,18 @@ class Wait {
     const { session } = execution
     const recorded = this.#remembered()
     if (recorded !== undefined) return this.#outcome(recorded)
+    this.#turn.live()
     await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
     for (;;) {
       signalAt(execution)?.throwIfAborted()
       session.mustBeActive()
+      const { answers } = session.order
       const answer = await this.#ask()
-      if (answer.status !== 'waiting') return this.#outcome(answer)
-      await this.#again(answer)
+      if (answer.status !== 'waiting') {
+        this.#turn.answered(answer.endRevision === undefined ? answer : { revision: answer.endRevision })
+        return this.#outcome(answer)
+      }
+      await this.#again(answer, answers)
     }
   }
 
@@ -95,6 +104,7 @@ class Wait {
     const { session } = this.#identity.execution
     const match = session.history?.next(this.#identity)
     if (match?.kind === 'outcome') {
+      this.#turn.recorded(match.attempt.endedAfter ?? 0)
       const { waitId = '', until = null } = match.call.args as JsonObject
       if (match.outcome.kind === 'failed') return { status: 'timed-out', waitId, until }
       return { status: 'signalled', payload: match.outcome.result }
@@ -127,7 +137,7 @@ class Wait {
   }
 
   /** Throws `RunWaiting`, and halts the run, where it is not to wait in this process; rejects where the signal is aborted. */
-  async #again(answer: JsonObject): Promise<void> {
+  async #again(answer: JsonObject, answers: number): Promise<void> {
     const { execution } = this.#identity
     const { session } = execution
     if (!this.#isNoticed) {
@@ -138,7 +148,8 @@ class Wait {
     const untilMs = typeof answer.until === 'string' ? Date.parse(answer.until) - Date.now() : Number.POSITIVE_INFINITY
     const lookMs = this.#body.name === undefined ? SLEEP_MS : this.#lookMs
     // Where the two clocks differ, the ledger's counts: it is polled until it says that the time has come.
-    await pause(Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, untilMs)), signalAt(execution))
+    const waitMs = Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, untilMs))
+    await session.order.untilNextLook(this.#turn, { waitMs, answers, signal: signalAt(execution) })
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
   }
 

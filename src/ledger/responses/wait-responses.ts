@@ -29,12 +29,14 @@ export function waitedFor(main: AnsweredEvent, { events, state }: WaitContext): 
 
 /** Where a wait stands now. */
 export function waitAnswer(wait: WaitState, place: JsonObject): WaitAnswer {
-  const { waitId, status, name, until, signalId, signalRevision } = wait
+  const { waitId, status, name, until, signalId, signalRevision, revision } = wait
   const body = {
     ...{ ...place, waitId, status },
     ...(name === undefined ? {} : { name }),
     ...(until === undefined ? {} : { until }),
     ...(signalId === undefined ? {} : { signalId }),
+    // A signal that was held ended the wait as it began.
+    ...(signalRevision === undefined ? {} : { endRevision: Math.max(signalRevision, revision) }),
   }
   return { created: false, body, ...(signalRevision !== undefined && { signalAt: signalRevision }) }
 }

@@ -189,7 +189,9 @@ for (const { name, open } of HOMES) {
       ...connection,
       execute: async (runId, command, options) => {
         const reply = await connection.execute(runId, command, options)
-        if (command.kind === 'envelope' && command.body.agent === 'slow') await later
+        if (command.kind !== 'envelope') return reply
+        if (command.body.agent === 'fast') arrived()
+        if (command.body.agent === 'slow') await later
         return reply
       },
     }))
@@ -197,7 +199,6 @@ for (const { name, open } of HOMES) {
       const slow = run.scope('slow', (inner) => inner.handoff({ a: 1 }, { agent: 'slow', mode: 'extend' }))
       await run.scope('fast', (inner) => inner.handoff({ b: 1 }, { agent: 'fast', mode: 'extend' }))
       const between = (await run.context()).context
-      arrived()
       await slow
       await run.handoff({ c: 1 }, { agent: 'last', mode: 'extend' })
       const shown = await run.step('reader', (_, { shown }) => shown.keys.join())
