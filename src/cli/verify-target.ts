@@ -9,6 +9,7 @@ import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
 import type { ServerPlace } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
@@ -128,15 +129,24 @@ async function verifyServer(
   const beside = keptBeside === undefined ? NONE_BESIDE : checkpointsBeside(keptBeside, options.findKey)
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)
+  const unattested: string[] = []
+  const { ring } = options.keys ?? {}
+  const notes = ring && {
+    seal: ringSeal(() => ring, GROUP_NOTES),
+    onUnattested: (text: string) => void unattested.push(text),
+  }
   const ofServer = new KeptOfServer(beside)
   const held = options.checkpoint ? [options.checkpoint] : []
   const seen = new Set<string>()
-  const result = await verifyRecords(withCheckpoints(notingTenants(ofServer.over(again()), seen), held), {
-    ...options,
-    wholeStore: true,
-    again,
-  })
-  return { ...result, unchecked: [...result.unchecked, ...ofServer.unchecked(seen, options.checkpoint)] }
+  const result = await verifyRecords(
+    withCheckpoints(notingTenants(ofServer.over(openServerScan(server, notes)), seen), held),
+    {
+      ...options,
+      wholeStore: true,
+      again,
+    },
+  )
+  return { ...result, unchecked: [...result.unchecked, ...unattested, ...ofServer.unchecked(seen, options.checkpoint)] }
 }
 
 const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }

@@ -9,6 +9,7 @@ import type { Settings } from '../settings/config.ts'
 import { fixedKeys, requireKeys } from '../settings/key-source.ts'
 import { AUDIT_FILE, isOnServer, type ServerPlace, VIEWS_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import type { Position } from '../store/event-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { storeAsOf } from '../store/store-as-of.ts'
@@ -46,6 +47,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
   const { onRead, asOf, follows = false, trustNothing = false, onLeftAside = () => undefined } = options
   const keys = requireKeys(settings.keys)
   const reader = await openReader(settings.store)
+  reader.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
   const opened: Disposable[] = [reader]
   const close = (): void => {
     for (const part of opened.splice(0).reverse()) part[Symbol.dispose]()

@@ -6,6 +6,8 @@ export type ReadHalf = Pick<
   | 'url'
   | 'densePositions'
   | 'missingPositions'
+  | 'lostEvents'
+  | 'noteWith'
   | 'head'
   | 'recordAt'
   | 'readStream'
@@ -28,7 +30,15 @@ export function readHalfOf(store: EventStore): ReadHalf & Disposable {
     readStream: (stream, options) => store.readStream(stream, options),
     readAll: (options) => store.readAll(options),
     subscribe: (options, signal) => store.subscribe(options, signal),
+    ...notesOf(store),
     [Symbol.dispose]: () => void store[Symbol.asyncDispose]().then(undefined, () => undefined),
+  }
+}
+
+function notesOf(store: Pick<ReadHalf, 'noteWith' | 'lostEvents'>): Pick<ReadHalf, 'noteWith' | 'lostEvents'> {
+  return {
+    ...(store.noteWith && { noteWith: (seal) => store.noteWith?.(seal) }),
+    ...(store.lostEvents && { lostEvents: (range) => store.lostEvents?.(range) ?? Promise.resolve([]) }),
   }
 }
 
@@ -47,6 +57,7 @@ export function readOnlyStore(reader: ReadHalf, onRead: (records: number) => voi
     readStream: (stream, options) => reader.readStream(stream, options),
     readAll: (options) => counted(reader.readAll(options), onRead),
     subscribe: (options, signal) => reader.subscribe(options, signal),
+    ...notesOf(reader),
     append: async () => ({ kind: 'unavailable', detail: DETAIL, retryAfterMs: 1_000 }),
     status: () => ({ state: 'ready', detail: DETAIL }),
     onStatus: () => () => undefined,

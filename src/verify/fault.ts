@@ -17,6 +17,8 @@ export type VerifyFaultCode =
   /** Events are gone, and no later event of their streams says which. */
   | 'position-gap'
   | 'position-order'
+  /** What the writers of a store on PostgreSQL attest of their groups of events is gone or altered, or other events lie there. */
+  | 'group-notes'
   | 'out-of-order'
   | 'request-column'
   /** What a server shows beside the header differs from it. */

@@ -45,7 +45,7 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   if (!fresh && (await lacksUnnamed(deps))) restart('the store has lost events that it does not name')
   // What is lost is known before anything is answered.
   const isUnmade = deps.logStore.progress() === undefined
-  if (isUnmade && ((await deps.store.missingPositions?.(1)) ?? []).length > 0) await brought(guard)
+  if (isUnmade && (await lacksAny(deps.store))) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {
@@ -56,6 +56,11 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     refuseLess(guard, each)
     await refuseFork(guard, each)
   }
+}
+
+async function lacksAny(store: EventStore): Promise<boolean> {
+  const missing = (await store.missingPositions?.(1)) ?? (await store.lostEvents?.({})) ?? []
+  return missing.length > 0
 }
 
 /** Up to where the store is. A whole store takes a while, in which nothing is served yet: the operator is told why, and how far it is. */
