@@ -17,7 +17,6 @@ export interface NoteFault {
   readonly message: string
   readonly stream?: string
   readonly revision?: number
-  readonly position?: string
 }
 
 /** Up to where the store is when it begins. */
@@ -69,7 +68,7 @@ async function lostFaults(sessions: Sessions, lost: readonly LostEvents[]): Prom
     if (isWithin === true) return []
     const count = events === 1 ? 'this event is' : `${events} events from here on are`
     const message = `${count} gone: the writer attested what it put at position ${position}`
-    return [{ code: 'missing', message, stream, revision, position }]
+    return [{ code: 'missing', message, stream, revision }]
   })
 }
 
