@@ -2,8 +2,11 @@
  * @module pg: appends through the store on PostgreSQL over bare inserts of the same rows by `pg`, as many rows a transaction as the store wrote, to a
  * table with the same columns and unique indexes, on the same server. 64 streams at once, each waiting for its own append.
  */
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { AppendRecord } from '../schemas/header.ts'
+import { createKeyRing } from '../src/signing/key-ring.ts'
+import { GROUP_NOTES, ringSeal } from '../src/signing/note-seal.ts'
 import type { EventStore } from '../src/store/event-store.ts'
 import { readConnectionUrl } from '../src/store/postgres/connection-url.ts'
 import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
@@ -25,6 +28,8 @@ async function open(options: BenchOptions): Promise<Bench> {
   const server = await startPostgres()
   const url = await newPostgresUrl(server)
   const store = await openPostgresStore({ url })
+  const ring = createKeyRing(new Date().toISOString(), randomBytes)
+  store.noteWith?.(ringSeal(() => ring, GROUP_NOTES))
   const { config, schema } = readConnectionUrl(url)
   const client = new pg.Client(config)
   await client.connect()

@@ -11,6 +11,7 @@ import { requireKeys } from '../settings/key-source.ts'
 import { type StorePlace, storePlace } from '../settings/places.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
@@ -29,6 +30,7 @@ export async function copy({ settings, text, has }: Arguments): Promise<number> 
   const { ring } = requireKeys(settings.keys)
   using source = await openReader(from)
   await using target = await openStore(to)
+  target.noteWith?.(ringSeal(() => ring, GROUP_NOTES))
   const until = await source.end()
   if (until === undefined) throw new CliFailure(`${source.url} is empty`, EXIT.unproven)
 

@@ -3,12 +3,15 @@ import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
 import { knownAtRest, type LogAtRest, openLogAtRest } from '../compose/log-at-rest.ts'
+import { lossesOfRun } from '../ledger/integrity/known-losses.ts'
 import { lostBehind } from '../ledger/integrity/lost-behind.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import { replayRecords } from '../ledger/read/replay.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
+import { streamTenant } from '../signing/stream-tenant.ts'
 import { StoreOpenError, type StoreReader } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
@@ -26,6 +29,7 @@ export async function replay(inputs: Arguments): Promise<number> {
     const found = await openLogAtRest(inputs.settings.data, keys)
     using log = typeof found === 'string' ? undefined : found
     using reader = await openReader(inputs.settings.store)
+    reader.noteWith?.(ringSeal(() => ring, GROUP_NOTES))
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
@@ -40,8 +44,9 @@ export async function replay(inputs: Arguments): Promise<number> {
 /** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
 async function lossesAtRest(reader: StoreReader, log: LogAtRest | undefined, stream: string): Promise<readonly Loss[]> {
   const { losses } = await knownAtRest(reader, undefined)
+  const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
   const behind = { store: reader, known: log?.knownHead(stream) }
-  return [...losses(''), ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]
+  return [...known, ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]
 }
 
 function streamOf(run: string, tenant: string): string {

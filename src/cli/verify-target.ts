@@ -11,6 +11,7 @@ import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-veri
 import type { LogAtRest, LogUnread } from '../compose/log-at-rest.ts'
 import { LOG_FILE, type ServerPlace } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
@@ -150,17 +151,24 @@ async function verifyServer(
   using log = keptBeside === undefined ? undefined : await logBeside(dirname(keptBeside), options)
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)
+  const unattested: string[] = []
+  const { ring } = options.keys ?? {}
+  const notes = ring && {
+    seal: ringSeal(() => ring, GROUP_NOTES),
+    onUnattested: (text: string) => void unattested.push(text),
+  }
   const ofServer = new KeptOfServer(beside)
   const held = options.checkpoint ? [options.checkpoint] : []
   const seen = new Set<string>()
-  const result = await verifyRecords(withCheckpoints(notingTenants(ofServer.over(again()), seen), held), {
+  const source = ofServer.over(openServerScan(server, notes))
+  const result = await verifyRecords(withCheckpoints(notingTenants(source, seen), held), {
     ...options,
     ...log?.options,
     wholeStore: true,
     again,
   })
   const ends = ofServer.unchecked(seen, options.checkpoint)
-  return { ...result, unchecked: [...result.unchecked, ...ends, ...(log?.unchecked ?? [])] }
+  return { ...result, unchecked: [...result.unchecked, ...unattested, ...ends, ...(log?.unchecked ?? [])] }
 }
 
 const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }

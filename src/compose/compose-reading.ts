@@ -9,6 +9,7 @@ import type { Settings } from '../settings/config.ts'
 import { fixedKeys, requireKeys } from '../settings/key-source.ts'
 import { AUDIT_FILE, isOnServer, type ServerPlace, VIEWS_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import type { Position } from '../store/event-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { storeAsOf } from '../store/store-as-of.ts'
@@ -56,6 +57,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     if (typeof log !== 'string') opened.push(log)
     const reader = await openReader(settings.store)
     opened.push(reader)
+    reader.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
     const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log)
     let end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)

@@ -7,6 +7,7 @@ import { type EventStore, StoreOpenError, type StoreReader } from '../store/even
 import type { ServerScanPage } from '../store/eventstoredb/eventstoredb-reader.ts'
 import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
 import { openMemoryStore } from '../store/memory/memory-store.ts'
+import type { NoteScan } from '../store/postgres/note-faults.ts'
 import type { PostgresScanPage } from '../store/postgres/postgres-reader.ts'
 import type { SchemaStatus } from '../store/postgres/schema-check.ts'
 import type { ProjectionServer } from '../store/projection-server.ts'
@@ -86,13 +87,13 @@ export function openStoreScan(path: string): RowScan {
 }
 
 /** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
-export async function* openServerScan({
-  kind,
-  url,
-}: ServerPlace): AsyncGenerator<ServerScanPage | PostgresScanPage, void> {
+export async function* openServerScan(
+  { kind, url }: ServerPlace,
+  notes?: NoteScan,
+): AsyncGenerator<ServerScanPage | PostgresScanPage, void> {
   if (kind === 'postgres') {
     const { scanPostgres } = await postgresReader()
-    yield* scanPostgres({ url })
+    yield* scanPostgres({ url, notes })
     return
   }
   const { scanEventStoreDb } = await eventStoreDbReader()

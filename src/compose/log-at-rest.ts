@@ -79,7 +79,9 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
  */
 export async function knownAtRest(store: StoreReader, log: LogAtRest | undefined): Promise<LogKnowledge> {
   const hasGap = ((await store.missingPositions?.(1)) ?? []).length > 0
-  const lost = (await log?.lostEnds(store)) ?? []
+  const attested = (await store.lostEvents?.({})) ?? []
+  const gone = attested.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
+  const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
   return {
     losses: (tenant) => [
       ...(hasGap ? [gapLoss] : []),

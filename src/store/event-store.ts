@@ -1,7 +1,7 @@
 /**
  * @module The store port: durable, ordered streams of sealed records. Every backend passes `test/store/contract.ts`.
  *
- * A backend keeps bytes; it never reads a body, checks a mac or decides anything.
+ * A backend keeps bytes; it never reads a body, checks a mac or decides anything, but for the notes that it writes itself (`noteWith`).
  */
 import type { AppendRecord, StoredRecord } from '../../schemas/header.ts'
 
@@ -100,6 +100,22 @@ export interface StoreStatus {
   readonly loss?: StoreLoss
 }
 
+/** Seals notes that lie in the store, under the ledger's keys. */
+export interface NoteSeal {
+  seal(text: string): string
+  /** Undefined where the key that it names is not known. */
+  holds(text: string, seal: string): boolean | undefined
+}
+
+/** Events that a writer attested, and that do not lie where it put them. */
+export interface LostEvents {
+  readonly stream: string
+  /** Of the first, and where it lay. */
+  readonly revision: number
+  readonly position: Position
+  readonly events: number
+}
+
 /** What a store is held to by who knows what it acknowledged. */
 export interface HeldTo {
   /** The newest record that is known to be durable. A server without it is none to write to. */
@@ -150,10 +166,20 @@ export interface EventStore extends AsyncDisposable {
   /** Those behind the last record: events were there that nothing follows. Undefined where none is; absent where positions are not dense. */
   missingEnd?(): Promise<PositionRange | undefined>
   /**
+   * Events that are gone, of those that writers attested behind `after`, up to `until` or to the end. Calls go on from each other, or begin again from the
+   * start. Absent where positions are dense, or where nothing attests them.
+   */
+  lostEvents?(range: {
+    readonly after?: Position | undefined
+    readonly until?: Position
+  }): Promise<readonly LostEvents[]>
+  /**
    * Of streams that had one, those whose first event is not there any more. One that was deleted as a whole is not among them: `status()` names it.
    * Absent where nobody beside this process could take events away.
    */
   lostBeginnings?(streams: readonly string[]): Promise<readonly string[]>
+  /** Seals what is attested of the events that are written, and checks it. Called once, before the first append. Absent where nothing is attested. */
+  noteWith?(seal: NoteSeal): void
   /** Absent where the file cannot be exchanged without the writer's notice. Called once, before the first append. */
   holdTo?(known: HeldTo): void
   /**
@@ -246,6 +272,8 @@ export type StoreReader = Disposable &
     | 'densePositions'
     | 'missingPositions'
     | 'missingEnd'
+    | 'lostEvents'
+    | 'noteWith'
     | 'head'
     | 'recordAt'
     | 'readStream'

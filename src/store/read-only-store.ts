@@ -7,6 +7,8 @@ export type ReadHalf = Pick<
   | 'densePositions'
   | 'missingPositions'
   | 'missingEnd'
+  | 'lostEvents'
+  | 'noteWith'
   | 'head'
   | 'recordAt'
   | 'readStream'
@@ -29,6 +31,7 @@ export function readHalfOf(store: EventStore): ReadHalf & Disposable {
     readStream: (stream, options) => store.readStream(stream, options),
     readAll: (options) => store.readAll(options),
     subscribe: (options, signal) => store.subscribe(options, signal),
+    ...notesOf(store),
     [Symbol.dispose]: () => void store[Symbol.asyncDispose]().then(undefined, () => undefined),
   }
 }
@@ -41,6 +44,13 @@ export function densityOf(store: Density): Density {
     densePositions: store.densePositions === true,
     ...(store.missingPositions && { missingPositions: store.missingPositions.bind(store) }),
     ...(store.missingEnd && { missingEnd: store.missingEnd.bind(store) }),
+  }
+}
+
+function notesOf(store: Pick<ReadHalf, 'noteWith' | 'lostEvents'>): Pick<ReadHalf, 'noteWith' | 'lostEvents'> {
+  return {
+    ...(store.noteWith && { noteWith: (seal) => store.noteWith?.(seal) }),
+    ...(store.lostEvents && { lostEvents: (range) => store.lostEvents?.(range) ?? Promise.resolve([]) }),
   }
 }
 
@@ -59,6 +69,7 @@ export function readOnlyStore(reader: ReadHalf, onRead: (records: number) => voi
     readStream: (stream, options) => reader.readStream(stream, options),
     readAll: (options) => counted(reader.readAll(options), onRead),
     subscribe: (options, signal) => reader.subscribe(options, signal),
+    ...notesOf(reader),
     append: async () => ({ kind: 'unavailable', detail: DETAIL, retryAfterMs: 1_000 }),
     status: () => ({ state: 'ready', detail: DETAIL }),
     onStatus: () => () => undefined,

@@ -17,6 +17,11 @@ export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head,
     end: async () => last(),
+    ...(reader.lostEvents && {
+      lostEvents: ({ after, until }) =>
+        reader.lostEvents?.({ after, until: until === undefined || !isThere(until) ? last() : until }) ??
+        Promise.resolve([]),
+    }),
     recordAt: async (position) => (isThere(position) ? reader.recordAt(position) : undefined),
     readAll: ({ until, ...options } = {}) =>
       reader.readAll({ ...options, until: until === undefined || !isThere(until) ? last() : until }),

@@ -19,6 +19,8 @@ export type VerifyFaultCode =
   /** Events are gone from the end of a store that says where its last append ended. */
   | 'end-missing'
   | 'position-order'
+  /** What the writers of a store on PostgreSQL attest of their groups of events is gone or altered, or other events lie there. */
+  | 'group-notes'
   | 'out-of-order'
   | 'request-column'
   /** What a server shows beside the header differs from it. */

@@ -6,6 +6,7 @@ import { silentLog } from '../../src/ledger/effects.ts'
 import { readSettings } from '../../src/settings/config.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { countersign } from '../support/command-line.ts'
+import { owner, schemaOf } from '../support/postgres-owner.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { CALLER } from '../support/small-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -126,16 +127,51 @@ test('a store on PostgreSQL whose protection was altered is never VERIFIED, thou
   assert.match(refused, named)
 })
 
+test('a ledger that was copied or restored into another schema is attested there: VERIFIED while it is whole, and an event that is deleted is named (STR-40, A405)', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const keys = ['--keys', folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', ...keys])).code, 0)
+  await fill(folder.file('data'), url, folder.file('keys.json'))
+  // Behind the run that is cut later.
+  await fill(folder.file('data'), url, folder.file('keys.json'), 's')
+  const [copied, restored] = [await newPostgresUrl(), await newPostgresUrl()]
+  const copy = await countersign(['copy', '--from', url, '--to', copied, ...keys])
+  assert.is(copy.code, 0, copy.stderr)
+  await using superuser = await owner(url)
+  await superuser.query('SET session_replication_role = replica')
+  const columns = 'position, stream, revision, header, salt, data, request'
+  const [from, to] = [schemaOf(url), schemaOf(restored)]
+  await superuser.query(`INSERT INTO ${to}.events (${columns}) SELECT ${columns} FROM ${from}.events`)
+  await superuser.query(`SELECT setval('${to}.append_groups', (SELECT last_value FROM ${from}.append_groups))`)
+  const inPart = await countersign(['verify', restored, ...keys])
+  assert.is(inPart.code, 1, inPart.stdout)
+  assert.match(inPart.stdout, /group-notes .*groups of events are without the row that each has/)
+  await superuser.query(`INSERT INTO ${to}.event_groups SELECT * FROM ${from}.event_groups`)
+  for (const each of [copied, restored]) {
+    const whole = await countersign(['verify', each, ...keys])
+    assert.is(whole.code, 0, whole.stdout + whole.stderr)
+    assert.not.match(whole.stdout, /attest/)
+    await superuser.query(
+      `DELETE FROM ${schemaOf(each)}.events WHERE stream = 'run-acme.r' AND revision = (SELECT max(revision) FROM ${schemaOf(each)}.events WHERE stream = 'run-acme.r')`,
+    )
+    const cut = await countersign(['verify', each, ...keys])
+    assert.is(cut.code, 1, cut.stdout)
+    assert.match(cut.stdout, /^TAMPERED {2}run-acme\.r @ 3 {2}missing /m)
+    assert.not.match(cut.stdout, /position-gap/)
+  }
+})
+
 test.run()
 
-async function fill(data: string, url: string, keys: string): Promise<void> {
+async function fill(data: string, url: string, keys: string, run = 'r'): Promise<void> {
   const settings = readSettings({ data, store: url, keys, 'checkpoint-seconds': '0' }, {})
   await using opened = await openLedger(settings, silentLog)
   const { ledger } = opened
-  await ledger.execute(CALLER, 'r', { kind: 'start', body: { id: 'r', name: 'one' } }, {})
+  await ledger.execute(CALLER, run, { kind: 'start', body: { id: run, name: 'one' } }, {})
   for (const step of [1, 2, 3]) {
     const body = { agent: 'ann', payload: { facts: ['one', `step ${step}`] }, mode: 'extend' as const }
-    const done = await ledger.execute(CALLER, 'r', { kind: 'envelope', body }, {})
+    const done = await ledger.execute(CALLER, run, { kind: 'envelope', body }, {})
     assert.ok(done.ok, JSON.stringify(done))
   }
 }

@@ -4,9 +4,10 @@ import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
 import { openPostgresCopies } from '../../src/store/postgres/postgres-copies.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { SCHEMA_VERSION } from '../../src/store/postgres/schema.ts'
 import { initSchemaAt } from '../../src/store/postgres/schema-check.ts'
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts'
-import { owner, schemaOf, writeOpen } from '../support/postgres-owner.ts'
+import { owner, schemaOf, withoutNotes, writeOpen } from '../support/postgres-owner.ts'
 import { postgresServer, startPostgres } from '../support/postgres-server.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { appendOf, collect, headerId, idsOf } from '../support/records.ts'
@@ -88,7 +89,7 @@ test('the role that writes may append and read, and change nothing', async () =>
   await using client = await owner(url)
   const role = `writer_${schemaOf(url)}`
   await client.query(`CREATE ROLE ${role} LOGIN`)
-  assert.equal(await initSchemaAt(url, role), { from: 3, to: 3 })
+  assert.equal(await initSchemaAt(url, role), { from: 4, to: 4 })
   const own = new URL(url)
   own.username = role
   await using store = await openPostgresStore({ url: own.toString() })
@@ -117,13 +118,14 @@ test('a schema of before is upgraded in place: its events stay, and a role that 
     await store.append(appendOf('run-acme.r', NO_STREAM, 2))
   }
   await client.query(`DROP TABLE ${schema}.copy_parts, ${schema}.copies`)
+  await withoutNotes(client, schema)
   await client.query(`DROP FUNCTION ${schema}.append_group`)
   // As where an administrator lets nobody call a new function.
   await client.query(`ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC`)
   await client.query(`UPDATE ${schema}.meta SET value = 1 WHERE name = 'version'`)
-  assert.match(await refusal(url), /store-unsupported .*needs 3: run "countersign store init/)
+  assert.match(await refusal(url), /store-unsupported .*needs 4: run "countersign store init/)
 
-  assert.equal(await initSchemaAt(url), { from: 1, to: 3 })
+  assert.equal(await initSchemaAt(url), { from: 1, to: 4 })
   const own = new URL(url)
   own.username = role
   await using copies = openPostgresCopies(own.toString())
@@ -147,7 +149,7 @@ test('a schema that is missing, newer or altered is refused at the start, with w
   const schema = schemaOf(url)
   await client.query(`UPDATE ${schema}.meta SET value = 99 WHERE name = 'version'`)
   assert.match(await refusal(url), /store-newer .*update it/)
-  await client.query(`UPDATE ${schema}.meta SET value = 3 WHERE name = 'version'`)
+  await client.query(`UPDATE ${schema}.meta SET value = ${SCHEMA_VERSION} WHERE name = 'version'`)
   await client.query(`ALTER TABLE ${schema}.events DISABLE TRIGGER events_append_only`)
   assert.match(await refusal(url), /store-corrupt .*events_append_only/)
 })

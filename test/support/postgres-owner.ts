@@ -22,3 +22,12 @@ export async function writeOpen(client: pg.Client, url: string, stream: string):
     [[stream], [NO_STREAM], [1], [0], ['{"id":"held"}'], [Buffer.alloc(16)], ['{}'], [null]],
   )
 }
+
+/** The schema as version 3 left it: groups have no notes. */
+export async function withoutNotes(client: pg.Client, schema: string): Promise<void> {
+  await client.query(`DROP TABLE ${schema}.event_groups`)
+  await client.query(`DROP FUNCTION ${schema}.note_group CASCADE`)
+  await client.query(`DROP FUNCTION ${schema}.append_group_noted`)
+  await client.query(`DELETE FROM ${schema}.meta WHERE name = 'noted-after'`)
+  await client.query(`UPDATE ${schema}.meta SET value = 3 WHERE name = 'version'`)
+}

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
+import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
 import { countersign } from '../support/command-line.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { assertOneLine } from '../support/refused-start.ts'
@@ -21,6 +22,9 @@ async function loseTail(url: string, events: number): Promise<void> {
   await client.query('SET session_replication_role = replica')
   const newest = `SELECT position FROM ${schema}.events ORDER BY position DESC LIMIT ${events}`
   await client.query(`DELETE FROM ${schema}.events WHERE position IN (${newest})`)
+  await client.query(
+    `DELETE FROM ${schema}.event_groups WHERE grp > (SELECT max(position) FROM ${schema}.events) / ${GROUP_SIZE}`,
+  )
   await client.end()
 }
 

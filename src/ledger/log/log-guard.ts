@@ -57,7 +57,9 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     restart('the store has lost events that it does not name')
   }
   // What is lost is known before anything is answered.
-  if (isBehind(deps, missing.at(-1))) await brought(guard)
+  const isUnmade = deps.logStore.progress() === undefined
+  const lacksAttested = async (): Promise<boolean> => ((await deps.store.lostEvents?.({})) ?? []).length > 0
+  if (isBehind(deps, missing.at(-1)) || (isUnmade && (await lacksAttested()))) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
   if (!fresh && checkpoints.some((each) => !holds(projection, each) && !lacks(each))) {

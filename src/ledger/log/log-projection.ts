@@ -20,14 +20,14 @@ import {
 import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
+import { type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, PositionGap } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
 import { logsStoppedBy } from './broken-record.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
-import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, nameMissing, unnamedIn, whatIsOver } from './log-stops.ts'
+import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, MISSING, nameMissing, unnamedIn, whatIsOver } from './log-stops.ts'
 import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
@@ -216,7 +216,10 @@ export class LogProjection {
     const gaps = new Gaps({ store, logStore })
     const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [], gaps }
     let before = from
+    const lost = await this.#lost(page, from)
     for (const record of page) {
+      while (lost[0] !== undefined && store.comparePositions(lost[0].position, record.position) < 0)
+        this.#takeLost(lost.shift(), changes)
       if (store.densePositions === true) gaps.between(before, record.position)
       before = record.position
       await this.#take(record, changes)
@@ -234,6 +237,33 @@ export class LogProjection {
     if (!logStore.save(batch, from)) return false
     this.#remember(changes)
     return true
+  }
+
+  /** Of what writers attested meanwhile, the events that are gone, by their positions. */
+  async #lost(page: readonly ReadRecord[], after: Position | undefined): Promise<LostEvents[]> {
+    const { store } = this.#deps
+    const until = page.at(-1)?.position
+    if (store.lostEvents === undefined || until === undefined) return []
+    const lost = await store.lostEvents({ after, until })
+    return [...lost].sort((one, other) => store.comparePositions(one.position, other.position))
+  }
+
+  /** The log that lacks them stops there. One that has the first of them says so by itself. */
+  #takeLost(lost: LostEvents | undefined, changes: PageChanges): void {
+    const tenant = lost && streamTenant(lost.stream)
+    if (lost === undefined || tenant === undefined || isValueStream(lost.stream)) return
+    const { stream, revision, position } = lost
+    const { sealer, log } = this.#deps
+    const { expected } = changes.streams.get(stream) ?? this.#stream(stream)
+    sealer.faultFound({ stream, revision, code: MISSING, message: 'its writer attested it, and the store has it not' })
+    const tree = changes.trees.get(tenant) ?? this.tree(tenant)
+    if (expected.revision > revision || tree.stopped !== undefined) return
+    tree.stopped = { position, stream, revision, code: MISSING }
+    changes.trees.set(tenant, tree)
+    log.error(
+      { tenant, stream, revision, position },
+      'the log of this tenant stops here: the store has lost this event, which its writer attested; put it back from a copy',
+    )
   }
 
   /** What was saved may be forgotten from here on. Set again: they have grown, and a reader may have read what was saved before. */

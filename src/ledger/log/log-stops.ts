@@ -51,6 +51,8 @@ interface Stopped {
 async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Promise<boolean> {
   if (stopped.lostLeaf !== undefined) return holdsLeaf(deps, tenant, stopped.lostLeaf)
   const record = await deps.store.recordAt(stopped.position)
+  // Nothing was judged: the event of that place was missing.
+  if (stopped.digest === undefined) return record !== undefined
   if (record === undefined || judgedDigest(record) !== stopped.digest) return true
   return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped.stream)
 }

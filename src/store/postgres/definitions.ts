@@ -25,6 +25,9 @@ interface Found extends Definition {
   readonly isEnabled: boolean
 }
 
+/** What holds history. */
+const TABLES = ['events', 'event_groups'] as const
+
 /** What a trigger calls is named by its own schema: in the server's text it depends on the search path of the session. */
 const FOUND = `
 SELECT 'function' AS kind, p.proname AS name, pg_get_functiondef(p.oid) AS text, true AS enabled
@@ -33,18 +36,18 @@ UNION ALL
 SELECT 'trigger', t.tgname, regexp_replace(pg_get_triggerdef(t.oid), 'EXECUTE FUNCTION .*', 'EXECUTE FUNCTION ') || n.nspname || '.' || p.proname,
     t.tgenabled IN ('O', 'A')
   FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_namespace n ON n.oid = p.pronamespace
-  WHERE t.tgrelid = to_regclass($2) AND NOT t.tgisinternal
+  WHERE t.tgrelid = ANY ($2::text[]::regclass[]) AND NOT t.tgisinternal
 UNION ALL
 SELECT 'index', c.relname, pg_get_indexdef(c.oid) || CASE WHEN i.indisvalid AND i.indisready THEN '' ELSE ' invalid' END, true
-  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($2)
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = ANY ($2::text[]::regclass[])
 UNION ALL
-SELECT 'constraint', c.conname, pg_get_constraintdef(c.oid), true FROM pg_constraint c WHERE c.conrelid = to_regclass($2)`
+SELECT 'constraint', c.conname, pg_get_constraintdef(c.oid), true FROM pg_constraint c WHERE c.conrelid = ANY ($2::text[]::regclass[])`
 
 /** What is not as this build makes it. Objects of other names are their owner's own. */
 export async function alteredObjects(sessions: Sessions): Promise<readonly AlteredObject[]> {
   const { schema } = sessions.target
   const [row] = await read(sessions, `SELECT value FROM ${schema}.meta WHERE name = 'lock-namespace'`)
-  const rows = await read(sessions, FOUND, [schema, `${schema}.events`])
+  const rows = await read(sessions, FOUND, [schema, TABLES.map((table) => `${schema}.${table}`)])
   const found = rows.map(foundIn)
   return expectedDefinitions(schema, Number(row?.value)).flatMap((expected) => {
     const how = howAltered(expected, found)
@@ -81,6 +84,12 @@ function expectedDefinitions(schema: string, namespace: number): readonly Defini
       name: 'events_stream_revision',
       text: `CREATE UNIQUE INDEX events_stream_revision ON ${schema}.events (stream, revision)`,
     },
+    {
+      kind: 'index',
+      name: 'event_groups_pkey',
+      text: `CREATE UNIQUE INDEX event_groups_pkey ON ${schema}.event_groups (grp)`,
+    },
+    { kind: 'constraint', name: 'event_groups_pkey', text: 'PRIMARY KEY (grp)' },
     { kind: 'constraint', name: 'events_pkey', text: 'PRIMARY KEY (position)' },
     { kind: 'constraint', name: 'events_stream_revision', text: 'UNIQUE (stream, revision)' },
     { kind: 'constraint', name: 'events_revision_check', text: 'CHECK (revision >= 0)' },

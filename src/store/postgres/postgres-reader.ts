@@ -5,6 +5,7 @@
 import type { ReadRecord, StoreReader } from '../event-store.ts'
 import { readHalfOf } from '../read-only-store.ts'
 import { readConnectionUrl } from './connection-url.ts'
+import { type NoteFault, type NoteScan, noteFaults } from './note-faults.ts'
 import { PostgresStore } from './postgres-store.ts'
 import { rowsOutside, scanAll } from './reads.ts'
 import { checkSchema, checkVersion, type SchemaFault, schemaFaults } from './schema-check.ts'
@@ -30,17 +31,25 @@ export async function openPostgresReader({ url, timings }: ReaderOptions): Promi
   return readHalfOf(new PostgresStore(sessions, waits))
 }
 
-/** A record without its position, whose gaps say nothing; stream, revision and request id are columns beside the header. */
+export interface ScanOptions extends ReaderOptions {
+  /** Absent: what the writers attested is not looked at. */
+  readonly notes?: NoteScan | undefined
+}
+
+/** A record without its position, whose gaps say nothing by themselves; stream, revision and request id are columns beside the header. */
 export type ScannedRow = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
 
 export interface PostgresFault {
-  readonly fault: SchemaFault | { readonly code: 'position-order'; readonly message: string }
+  readonly fault:
+    | SchemaFault
+    | NoteFault
+    | { readonly code: 'position-order' | 'key-missing'; readonly message: string }
 }
 
 export type PostgresScanPage = readonly (ScannedRow | PostgresFault)[]
 
 /** Every event for verification, in the store's order, then rows at positions that were never given out, and what of the schema is not as it was made. Throws `StoreOpenError` and `StoreUnavailableError`. */
-export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGenerator<PostgresScanPage, void> {
+export async function* scanPostgres({ url, timings, notes }: ScanOptions): AsyncGenerator<PostgresScanPage, void> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
   const sessions = openSessions(readConnectionUrl(url), waits)
   try {
@@ -52,6 +61,8 @@ export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGener
     const message = `${outside.rows} stand at positions that were never given out, the first at ${outside.first}`
     if (outside.rows > 0) yield [{ fault: { code: 'position-order', message } }]
     yield (await schemaFaults(sessions)).map((fault) => ({ fault }))
+    if (notes !== undefined)
+      for await (const faults of noteFaults(sessions, waits, notes)) yield faults.map((fault) => ({ fault }))
   } finally {
     await closeSessions(sessions)
   }

@@ -10,6 +10,8 @@ import {
   type AppendResult,
   type EventStore,
   type HeldTo,
+  type LostEvents,
+  type NoteSeal,
   type Position,
   type ReadAllOptions,
   type ReadRecord,
@@ -25,6 +27,8 @@ import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { isAway, reasonOf, refusalWithAdvice } from './errors.ts'
+import { GroupNotes } from './group-notes.ts'
+import { LostByNotes } from './lost-by-notes.ts'
 import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
 import { lostSequence, probeWrite } from './refusals.ts'
 import { checkSchema } from './schema-check.ts'
@@ -102,6 +106,8 @@ export class PostgresStore implements EventStore {
   readonly #sessions: Sessions
   readonly #timings: Timings
   readonly #groups: AppendGroups
+  readonly #notes: GroupNotes
+  #lostByNotes: LostByNotes | undefined
   readonly #wakeups = new Wakeups()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   #status: StoreStatus = { state: 'ready' }
@@ -123,7 +129,14 @@ export class PostgresStore implements EventStore {
     sessions.holdTo({ last: () => this.#lastKnown(), onLack: (known) => this.#hasLost(known) })
     this.#timings = timings
     const onAway = (reason: string): void => this.#away(reason)
-    const deps = { sessions, timings, onAway, onRefusing: (status: StoreStatus) => this.#refuses(status) }
+    this.#notes = new GroupNotes(sessions.target.schema)
+    const deps = {
+      sessions,
+      timings,
+      notes: this.#notes,
+      onAway,
+      onRefusing: (status: StoreStatus) => this.#refuses(status),
+    }
     this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
   }
 
@@ -167,6 +180,15 @@ export class PostgresStore implements EventStore {
 
   holdTo(known: HeldTo): void {
     this.#held = known
+  }
+
+  noteWith(seal: NoteSeal): void {
+    this.#notes.sealWith(seal)
+    this.#lostByNotes = new LostByNotes(this.#sessions, seal)
+  }
+
+  async lostEvents(range: Parameters<NonNullable<EventStore['lostEvents']>>[0]): Promise<readonly LostEvents[]> {
+    return (await this.#lostByNotes?.lost(range)) ?? []
   }
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {

@@ -77,7 +77,7 @@ export async function* scanAll(sessions: Sessions, options: ScanOptions): AsyncG
 }
 
 /** The last position of the last group below which nothing can appear any more. */
-async function settledPosition(sessions: Sessions): Promise<number> {
+export async function settledPosition(sessions: Sessions): Promise<number> {
   const [row] = await read(sessions, `SELECT ${sessions.target.schema}.settled_group() AS last`)
   return endOf(Number(row?.last))
 }
@@ -86,7 +86,7 @@ async function settledPosition(sessions: Sessions): Promise<number> {
  * The same, once it covers every group that was drawn by now: another process's write may be under way below one that was acknowledged already.
  * After `waitMs` it is what it is by then, for a writer whose connection hangs.
  */
-async function settledFor(sessions: Sessions, waitMs: number): Promise<number> {
+export async function settledFor(sessions: Sessions, waitMs: number): Promise<number> {
   const deadlineMs = performance.now() + waitMs
   const { schema } = sessions.target
   const [row] = await read(

@@ -71,7 +71,10 @@ export async function schemaFaults(sessions: Sessions): Promise<readonly SchemaF
 }
 
 function schemaFault(schema: string, { kind, name, how }: AlteredObject): SchemaFault {
-  const named = kind === 'function' ? `the function ${schema}.${name}` : `the ${kind} ${name} of ${schema}.events`
+  const named =
+    kind === 'function'
+      ? `the function ${schema}.${name}`
+      : `the ${kind} ${name} of ${schema}.${name.startsWith('event_groups_') ? 'event_groups' : 'events'}`
   const code = kind === 'trigger' && how !== 'different' ? 'schema-altered' : 'protection-altered'
   return { code, message: `${named} ${STATES[how]}: history could be altered. ${RESTORE}` }
 }

@@ -3,17 +3,19 @@
  * (`definitions.ts` compares both).
  *
  * A position is `group * GROUP_SIZE + place`: each write transaction draws one group, so that the records of an append stand together, and
- * gaps mean nothing. Groups are drawn before they are committed, so a reader must not pass one that is still under way. Every writer
+ * gaps by themselves mean nothing: what was written is attested by the notes of the groups (`../group-note.ts`). Groups are drawn before they are committed, so a reader must not pass one that is still under way. Every writer
  * therefore first takes a shared advisory lock whose key is the last group drawn by then: all groups that it will draw lie above it. A reader
  * looks at the sequence first and at the locks second; below the smaller of the two nothing can appear any more, because PostgreSQL makes a
  * transaction visible before it releases its locks. Reading below the snapshot's xmin instead would give positions that a dump and restore
  * reorders, and would let any long transaction of another program in the same server stop every reader.
  */
 
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 /** Places in a group: more than the most records in one transaction. */
 export const GROUP_SIZE = 65_536
+/** In `meta`: the last group of before the notes. */
+export const NOTED_AFTER = 'noted-after'
 /** Keys of two-part advisory locks are 32-bit; groups are compared modulo this. */
 const LOCK_KEYS = 2 ** 31
 
@@ -28,6 +30,7 @@ export function migrations(schema: string, namespace: number): readonly Migratio
     { version: 1, sql: first(schema, namespace) },
     { version: 2, sql: sharedCopies(schema) },
     { version: 3, sql: groupFunction(schema) },
+    { version: 4, sql: groupNotes(schema) },
   ]
 }
 
@@ -147,7 +150,11 @@ END $body$;`
  * Its statements are planned once a session. PostgreSQL would plan them for each group, by the lengths of its arrays, which takes as long as writing
  * twenty rows. A plan that fits every length joins nothing: a record finds its append by its place in an array.
  */
-function groupFunction(s: string): string {
+function groupFunction(
+  s: string,
+  noted?: { readonly parameters: string; readonly all: string; readonly some: string },
+): string {
+  const name = noted === undefined ? 'append_group' : 'append_group_noted'
   const insert = (
     where: string,
   ): string => `INSERT INTO ${s}.events (position, stream, revision, header, salt, data, request)
@@ -155,9 +162,9 @@ function groupFunction(s: string): string {
       FROM unnest(r_append, r_stream, r_revision, r_header, r_salt, r_data, r_request)
         WITH ORDINALITY AS r (append, stream, revision, header, salt, data, request, ord) ${where}`
   return `
-CREATE FUNCTION ${s}.append_group(
+CREATE FUNCTION ${s}.${name}(
   a_stream text[], a_expected bigint[],
-  r_append integer[], r_stream text[], r_revision bigint[], r_header text[], r_salt bytea[], r_data text[], r_request text[]
+  r_append integer[], r_stream text[], r_revision bigint[], r_header text[], r_salt bytea[], r_data text[], r_request text[]${noted?.parameters ?? ''}
 ) RETURNS TABLE (outcome text, place integer, revision bigint, request text)
 LANGUAGE plpgsql VOLATILE SET enable_seqscan TO off SET plan_cache_mode TO force_generic_plan AS $body$
 #variable_conflict use_column
@@ -187,9 +194,9 @@ BEGIN
       ) found WHERE r.request IS NOT NULL AND heads[r.append] = a_expected[r.append]
     ) t;
   END IF;
-  IF heads = a_expected AND t_append = '{}' THEN
+  IF heads = a_expected AND t_append = '{}' THEN${noted?.all ?? ''}
     ${insert('')};
-  ELSE
+  ELSE${noted?.some ?? ''}
     ${insert('WHERE heads[r.append] = a_expected[r.append] AND r.append <> ALL (t_append)')};
   END IF;
   GET DIAGNOSTICS written = ROW_COUNT;
@@ -202,7 +209,48 @@ BEGIN
       FROM unnest(heads, a_expected) WITH ORDINALITY AS a (head, expected, ord) WHERE a.head <> a.expected;
   END IF;
 END $body$;
-${grantToWriters(s, `EXECUTE ON FUNCTION ${s}.append_group`)}`
+${grantToWriters(s, `EXECUTE ON FUNCTION ${s}.${name}`)}`
+}
+
+/**
+ * A row for each group of events, with the note of its writer (`../group-note.ts`); without one where whoever wrote it attests nothing, as processes
+ * of before version 4 do: a trigger adds the row that the writer left out. So a group behind this migration that has no row had one. The table is
+ * locked meanwhile: whoever waits to write has its row, and groups of before are those up to the last event that is there.
+ */
+function groupNotes(s: string): string {
+  const note = `
+    INSERT INTO ${s}.event_groups (grp, writer, opens, note, seal)
+      SELECT drawn, n_writer, n_opens, n_note, n_seal`
+  const fitting = `heads[a.ord] = a_expected[a.ord] AND a.ord <> ALL (t_append)`
+  return `
+LOCK TABLE ${s}.events IN SHARE ROW EXCLUSIVE MODE;
+INSERT INTO ${s}.meta (name, value) SELECT '${NOTED_AFTER}', coalesce(max(position), 0) / ${GROUP_SIZE} FROM ${s}.events;
+CREATE TABLE ${s}.event_groups (
+  grp bigint PRIMARY KEY,
+  writer text COLLATE "C",
+  opens boolean NOT NULL DEFAULT false,
+  note text COLLATE "C",
+  seal text COLLATE "C"
+);
+CREATE INDEX event_groups_writer ON ${s}.event_groups (writer, grp) WHERE writer IS NOT NULL;
+CREATE INDEX event_groups_opens ON ${s}.event_groups (grp) WHERE opens;
+CREATE TRIGGER event_groups_append_only BEFORE DELETE OR UPDATE ON ${s}.event_groups FOR EACH ROW EXECUTE FUNCTION ${s}.refuse_change();
+CREATE TRIGGER event_groups_no_truncate BEFORE TRUNCATE ON ${s}.event_groups FOR EACH STATEMENT EXECUTE FUNCTION ${s}.refuse_change();
+CREATE FUNCTION ${s}.note_group() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  INSERT INTO ${s}.event_groups (grp) SELECT DISTINCT position / ${GROUP_SIZE} FROM written ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $body$;
+CREATE TRIGGER events_note_group AFTER INSERT ON ${s}.events REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION ${s}.note_group();
+${groupFunction(s, {
+  parameters: `,
+  n_writer text, n_opens boolean, n_note text, n_seal text`,
+  all: `${note};`,
+  some: `${note}
+      WHERE EXISTS (SELECT FROM generate_subscripts(heads, 1) AS a (ord) WHERE ${fitting});`,
+})}
+${grantToWriters(s, `SELECT, INSERT ON ${s}.event_groups`)}
+${grantToWriters(s, `EXECUTE ON FUNCTION ${s}.note_group`)}`
 }
 
 /** Copies of the files that follow the store (src/store/shared-copies.ts). Roles that may append may replace them. */
@@ -241,7 +289,7 @@ END $body$;`
 export function grants(s: string, role: string): string {
   return `
 GRANT USAGE ON SCHEMA ${s} TO ${role};
-GRANT SELECT, INSERT ON ${s}.events TO ${role};
+GRANT SELECT, INSERT ON ${s}.events, ${s}.event_groups TO ${role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ${s}.copies, ${s}.copy_parts TO ${role};
 GRANT SELECT ON ${s}.meta TO ${role};
 GRANT USAGE, SELECT ON SEQUENCE ${s}.append_groups TO ${role};

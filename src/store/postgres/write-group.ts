@@ -7,6 +7,7 @@ import type pg from 'pg'
 import type { Append, AppendResult, StoreStatus } from '../event-store.ts'
 import { bigintArray, bytesArray, integerArray, textArray } from './binary-array.ts'
 import { unavailable, type WriteFailure, writeFailure } from './errors.ts'
+import type { GroupNotes } from './group-notes.ts'
 import { refusesAll } from './refusals.ts'
 import { GROUP_SIZE } from './schema.ts'
 import { knownRow, type Row, type Sessions } from './sessions.ts'
@@ -21,6 +22,7 @@ type Outcome = { readonly kind: 'results'; readonly results: readonly AppendResu
 export interface WriteDeps {
   readonly sessions: Sessions
   readonly timings: Timings
+  readonly notes: GroupNotes
   /** Called where the server did not answer, with the reason. */
   readonly onAway: (reason: string) => void
   /** Called where the server refused what it would refuse of everybody. */
@@ -80,7 +82,10 @@ async function settle(deps: WriteDeps, append: Append, detail: string): Promise<
 }
 
 /** The append's own result where its records lie in their place, byte for byte; undefined where others do, or none. */
-async function findWritten({ sessions }: WriteDeps, append: Append): Promise<AppendResult | undefined | 'unknown'> {
+async function findWritten(
+  { sessions, notes }: WriteDeps,
+  append: Append,
+): Promise<AppendResult | undefined | 'unknown'> {
   const { stream, expectedRevision, records } = append
   const last = expectedRevision + records.length
   try {
@@ -89,28 +94,36 @@ async function findWritten({ sessions }: WriteDeps, append: Append): Promise<App
       [stream, expectedRevision, last],
     )
     const isOurs = rows.length === records.length && rows.every((row, index) => row.header === records[index]?.header)
-    return isOurs ? { kind: 'appended', revision: last, position: String(rows.at(-1)?.position) } : undefined
+    if (!isOurs) return undefined
+    const found = { kind: 'appended', revision: last, position: String(rows.at(-1)?.position) } as const
+    notes.settle([append], [found])
+    return found
   } catch {
     return 'unknown'
   }
 }
 
-async function send({ sessions, onAway, onRefusing }: WriteDeps, appends: readonly Append[]): Promise<Outcome> {
+async function send({ sessions, notes, onAway, onRefusing }: WriteDeps, appends: readonly Append[]): Promise<Outcome> {
   const { writer, target } = sessions
   let client: pg.PoolClient | undefined
   try {
     client = await writer.connect()
+    const { values, draft } = await notes.columns(client)
     const known = sessions.lastKnown()
+    const sent = [...parameters(appends), ...values]
     const { rows } = await client.query<Row>(
       known === undefined ? appendCall(target.schema) : appendBehind(target.schema),
-      known === undefined ? parameters(appends) : [...parameters(appends), known.position, known.id],
+      known === undefined ? sent : [...sent, known.position, known.id],
     )
     client.release()
     if (rows.length === 0 && known !== undefined) {
       sessions.lacks(known)
       return { kind: 'refused', result: unavailable('the server no longer holds what it acknowledged') }
     }
-    return { kind: 'results', results: resultsOf(appends, rows) }
+    const results = resultsOf(appends, rows)
+    if (results.some(({ kind }) => kind === 'appended')) notes.written(draft)
+    notes.settle(appends, results)
+    return { kind: 'results', results }
   } catch (error) {
     const failure = writeFailure(error, client !== undefined)
     // A connection whose statement timed out is still busy with it: it must not be used again.
@@ -126,8 +139,10 @@ async function send({ sessions, onAway, onRefusing }: WriteDeps, appends: readon
 
 const COLUMNS = 'outcome, place, revision, request'
 
+const ARGUMENTS = Array.from({ length: 13 }, (_, at) => `$${at + 1}`)
+
 function appendCall(schema: string): string {
-  return `SELECT ${COLUMNS} FROM ${schema}.append_group($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+  return `SELECT ${COLUMNS} FROM ${schema}.append_group_noted(${ARGUMENTS.join(', ')})`
 }
 
 /**
@@ -135,8 +150,8 @@ function appendCall(schema: string): string {
  * row of that event, on which its first argument depends.
  */
 function appendBehind(schema: string): string {
-  return `SELECT ${COLUMNS} FROM (${knownRow(schema, '$10', '$11')}) known CROSS JOIN LATERAL
-    ${schema}.append_group(CASE WHEN known.position = $10::bigint THEN $1::text[] END, $2, $3, $4, $5, $6, $7, $8, $9)`
+  return `SELECT ${COLUMNS} FROM (${knownRow(schema, '$14', '$15')}) known CROSS JOIN LATERAL
+    ${schema}.append_group_noted(CASE WHEN known.position = $14::bigint THEN $1::text[] END, ${ARGUMENTS.slice(1).join(', ')})`
 }
 
 /** What an append gets from a store of which this is the status. */

@@ -1,0 +1,167 @@
+/** @module The notes of groups held against the events: which are gone, and which rows are not as their writers left them. */
+
+import type { LostEvents, NoteSeal } from '../event-store.ts'
+import { type GroupNote, headersDigest, NoteChains, parseNote, type SettledGroup } from '../group-note.ts'
+import { GROUP_SIZE, NOTED_AFTER } from './schema.ts'
+import { type Row, read, type Sessions } from './sessions.ts'
+
+const PAGE_NOTES = 500
+
+export interface NoteFindings {
+  readonly lost: readonly LostEvents[]
+  readonly faults: readonly string[]
+  /** Notes under keys that are not known here. */
+  readonly unknownKeys: number
+}
+
+export interface NoteRange {
+  /** Groups. */
+  readonly after: number
+  readonly upTo: number
+}
+
+/** Notes by their groups, page by page. */
+export class NoteCheck {
+  readonly #sessions: Sessions
+  readonly #seal: NoteSeal
+  readonly #chains: NoteChains
+  readonly #since = new Set<number>()
+  #unknownKeys = 0
+
+  constructor(sessions: Sessions, seal: NoteSeal, options?: { readonly isPart?: boolean }) {
+    this.#sessions = sessions
+    this.#seal = seal
+    this.#chains = new NoteChains(options)
+  }
+
+  /** Last groups of before the notes, as writers saw them. */
+  get since(): ReadonlySet<number> {
+    return this.#since
+  }
+
+  async *pages({ after, upTo }: NoteRange): AsyncGenerator<NoteFindings, void> {
+    for (let from = after; ; ) {
+      const rows = await read(
+        this.#sessions,
+        `SELECT grp, writer, note, seal FROM ${this.#sessions.target.schema}.event_groups
+          WHERE grp > $1 AND grp <= $2 AND writer IS NOT NULL ORDER BY grp LIMIT ${PAGE_NOTES}`,
+        [from, upTo],
+      )
+      if (rows.length > 0) yield await this.#findings(rows)
+      if (rows.length < PAGE_NOTES) return
+      from = Number(rows.at(-1)?.grp)
+    }
+  }
+
+  async #findings(rows: readonly Row[]): Promise<NoteFindings> {
+    const faults: string[] = []
+    const settled: SettledGroup[] = []
+    this.#unknownKeys = 0
+    for (const row of rows) {
+      const note = this.#noteOf(row)
+      if (note === undefined) continue
+      if (note === 'broken') {
+        faults.push(`the note of the group ${row.grp} is not as its writer sealed it`)
+        continue
+      }
+      if (note.opens !== undefined) this.#since.add(note.opens.since)
+      const taken = this.#chains.take(note)
+      faults.push(...taken.faults)
+      settled.push(...taken.settled)
+    }
+    const held = await this.#held(settled)
+    return { lost: held.lost, faults: [...faults, ...held.faults], unknownKeys: this.#unknownKeys }
+  }
+
+  #noteOf({ writer, note, seal }: Row): GroupNote | 'broken' | undefined {
+    const holds = this.#seal.holds(String(note), String(seal))
+    if (holds === undefined) this.#unknownKeys += 1
+    if (holds === undefined) return undefined
+    const read = holds ? parseNote(String(note)) : undefined
+    return read?.writer === writer ? read : 'broken'
+  }
+
+  /** Against the events that lie there now. */
+  async #held(settled: readonly SettledGroup[]): Promise<{ lost: readonly LostEvents[]; faults: readonly string[] }> {
+    const positions = settled.flatMap(({ at }) => at.flatMap(([first, count]) => placesOf(first, count)))
+    if (positions.length === 0) return { lost: [], faults: [] }
+    const rows = await read(
+      this.#sessions,
+      `SELECT position, stream, revision, header FROM ${this.#sessions.target.schema}.events WHERE position = ANY ($1::bigint[])`,
+      [positions],
+    )
+    const found = new Map(rows.map((row) => [Number(row.position), row]))
+    const lost: LostEvents[] = []
+    const faults: string[] = []
+    for (const group of settled) {
+      const gone = lostOf(group, found)
+      lost.push(...gone)
+      if (gone.length === 0 && digestOf(group, found) !== group.digest)
+        faults.push(
+          `the events at position ${group.at[0]?.[0]} and behind it are not those that their writer put there`,
+        )
+    }
+    return { lost, faults }
+  }
+}
+
+function lostOf({ at }: SettledGroup, found: ReadonlyMap<number, Row>): readonly LostEvents[] {
+  const lost: { stream: string; revision: number; position: string; events: number }[] = []
+  for (const [first, count, stream, revision] of at)
+    for (const [place, position] of placesOf(first, count).entries()) {
+      const row = found.get(position)
+      if (row?.stream === stream && row.revision === revision + place) continue
+      const before = lost.at(-1)
+      if (before?.stream === stream && before.revision + before.events === revision + place) before.events += 1
+      else lost.push({ stream, revision: revision + place, position: String(position), events: 1 })
+    }
+  return lost
+}
+
+function digestOf({ at }: SettledGroup, found: ReadonlyMap<number, Row>): string {
+  const positions = at.flatMap(([first, count]) => placesOf(first, count))
+  return headersDigest(positions.map((position) => ({ position, header: String(found.get(position)?.header) })))
+}
+
+function placesOf(first: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, place) => first + place)
+}
+
+export interface GroupRows {
+  /** The last group of before the notes. */
+  readonly since: number
+  /** Groups without a row, and the first of them. */
+  readonly noRow: { readonly groups: number; readonly first: number }
+  /** Rows of a writer without an event. */
+  readonly noEvent: { readonly groups: number; readonly first: number }
+  /** Events that no writer attests: written before the notes, and by who writes none. */
+  readonly before: number
+  readonly unnoted: number
+}
+
+/** What the rows of the groups say of themselves, up to a group. */
+export async function groupRows(sessions: Sessions, upTo: number): Promise<GroupRows> {
+  const s = sessions.target.schema
+  const [row] = await read(
+    sessions,
+    `WITH since AS (SELECT value AS grp FROM ${s}.meta WHERE name = '${NOTED_AFTER}'),
+      held AS (SELECT position / ${GROUP_SIZE} AS grp, count(*) AS events FROM ${s}.events WHERE position > 0 AND position < $1 GROUP BY 1),
+      joined AS (
+        SELECT coalesce(h.grp, g.grp) AS grp, h.events, g.grp IS NOT NULL AS has_row, g.writer,
+          coalesce(h.grp, g.grp) <= (SELECT grp FROM since) AS is_before
+        FROM held h FULL JOIN (SELECT grp, writer FROM ${s}.event_groups WHERE grp > 0 AND grp < $2) g ON g.grp = h.grp
+      )
+    SELECT (SELECT grp FROM since) AS since,
+      count(*) FILTER (WHERE NOT has_row AND is_before IS NOT TRUE) AS no_row, min(grp) FILTER (WHERE NOT has_row AND is_before IS NOT TRUE) AS no_row_first,
+      count(*) FILTER (WHERE events IS NULL AND writer IS NOT NULL) AS no_event, min(grp) FILTER (WHERE events IS NULL AND writer IS NOT NULL) AS no_event_first,
+      coalesce(sum(events) FILTER (WHERE NOT has_row AND is_before), 0)::bigint AS before,
+      coalesce(sum(events) FILTER (WHERE has_row AND writer IS NULL), 0)::bigint AS unnoted FROM joined`,
+    [(upTo + 1) * GROUP_SIZE, upTo + 1],
+  )
+  const [since, before, unnoted] = [row?.since, row?.before, row?.unnoted].map(Number)
+  return {
+    ...{ since: since ?? 0, before: before ?? 0, unnoted: unnoted ?? 0 },
+    noRow: { groups: Number(row?.no_row), first: Number(row?.no_row_first) },
+    noEvent: { groups: Number(row?.no_event), first: Number(row?.no_event_first) },
+  }
+}

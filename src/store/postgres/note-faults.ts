@@ -1,0 +1,102 @@
+/** @module What a verification of the whole store finds by the notes of its writers: events that are gone, rows of groups that are, and what nobody attests. */
+import type { LostEvents, NoteSeal } from '../event-store.ts'
+import { type GroupRows, groupRows, NoteCheck } from './group-check.ts'
+import { settledFor } from './reads.ts'
+import { GROUP_SIZE } from './schema.ts'
+import { read, type Sessions } from './sessions.ts'
+import type { Timings } from './timings.ts'
+
+export interface NoteScan {
+  readonly seal: NoteSeal
+  /** What no note attests, in words. */
+  readonly onUnattested: (text: string) => void
+}
+
+export interface NoteFault {
+  readonly code: 'missing' | 'group-notes' | 'key-missing'
+  readonly message: string
+  readonly stream?: string
+  readonly revision?: number
+}
+
+/** Up to where the store is when it begins. */
+export async function* noteFaults(
+  sessions: Sessions,
+  { writersMs }: Timings,
+  { seal, onUnattested }: NoteScan,
+): AsyncGenerator<readonly NoteFault[], void> {
+  const upTo = Math.floor((await settledFor(sessions, writersMs)) / GROUP_SIZE)
+  const check = new NoteCheck(sessions, seal)
+  let unknownKeys = 0
+  const named = new Set<string>()
+  for await (const page of check.pages({ after: 0, upTo })) {
+    unknownKeys += page.unknownKeys
+    yield page.faults.map(noteFault)
+    // Two writers may have attested the same one.
+    const lost = new Map(page.lost.filter(({ position }) => !named.has(position)).map((each) => [each.position, each]))
+    for (const position of lost.keys()) named.add(position)
+    yield await lostFaults(sessions, [...lost.values()])
+  }
+  if (unknownKeys > 0) {
+    const message = `${unknownKeys} notes of groups are sealed with keys that these keys lack: use the newest key file`
+    yield [{ code: 'key-missing', message }]
+  }
+  const rows = await groupRows(sessions, upTo)
+  yield rowFaults(rows, check.since)
+  for (const text of unattested(rows)) onUnattested(text)
+}
+
+function noteFault(message: string): NoteFault {
+  return { code: 'group-notes', message }
+}
+
+/** Where a later event of the stream is there, that one says so. */
+async function lostFaults(sessions: Sessions, lost: readonly LostEvents[]): Promise<readonly NoteFault[]> {
+  if (lost.length === 0) return []
+  const table = `${sessions.target.schema}.events`
+  const rows = await read(
+    sessions,
+    `SELECT (SELECT position FROM ${table} e WHERE e.stream = l.stream COLLATE "C" AND e.revision = l.revision) AS elsewhere,
+      EXISTS (SELECT FROM ${table} e WHERE e.stream = l.stream COLLATE "C" AND e.revision >= l.revision + l.events) AS is_within
+      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS l (stream, revision, events, ord) ORDER BY l.ord`,
+    [lost.map(({ stream }) => stream), lost.map(({ revision }) => revision), lost.map(({ events }) => events)],
+  )
+  return lost.flatMap(({ stream, revision, position, events }, at): readonly NoteFault[] => {
+    const { elsewhere, is_within: isWithin } = rows[at] ?? {}
+    if (elsewhere != null)
+      return [noteFault(`${stream} @ ${revision} lies at position ${elsewhere}, and its writer put it at ${position}`)]
+    if (isWithin === true) return []
+    const count = events === 1 ? 'this event is' : `${events} events from here on are`
+    const message = `${count} gone: the writer attested what it put at position ${position}`
+    return [{ code: 'missing', message, stream, revision }]
+  })
+}
+
+function rowFaults({ noRow, noEvent, since }: GroupRows, seen: ReadonlySet<number>): readonly NoteFault[] {
+  const faults: NoteFault[] = []
+  if (noRow.groups > 0)
+    faults.push(noteFault(`${countOf(noRow.groups)} without the row that each has, the first of them ${noRow.first}`))
+  if (noEvent.groups > 0)
+    faults.push(noteFault(`all events of ${countOf(noEvent.groups)} gone, the first of them ${noEvent.first}`))
+  const other = [...seen].find((each) => each !== since)
+  if (other !== undefined)
+    faults.push(noteFault(`groups are attested from behind ${other} on, and the store says from behind ${since}`))
+  return faults
+}
+
+function countOf(groups: number): string {
+  return groups === 1 ? '1 group of events is' : `${groups} groups of events are`
+}
+
+function unattested({ before, unnoted }: GroupRows): readonly string[] {
+  const texts: string[] = []
+  if (before > 0)
+    texts.push(
+      `whether events were cut off the ends of streams among the ${before} first ones: they were written before groups were attested, and only checkpoints show their ends`,
+    )
+  if (unnoted > 0)
+    texts.push(
+      `whether events were cut off the ends of streams among ${unnoted} that no writer attests: processes of an earlier build wrote them, or something beside the ledger did`,
+    )
+  return texts
+}
