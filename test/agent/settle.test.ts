@@ -39,7 +39,7 @@ const refused = (code: LedgerErrorCode): Reply => ({ ok: false, problem: { code,
 settling('an outcome is sent until the ledger has it, under one key of call and fence', async () => {
   const { received, connection } = told(gone, gone, done)
   const kept = await settleSuccess({ connection, runId: 'r', tool: 't', claimed, waitsMs: [0, 0, 0] }, { paid: true })
-  assert.equal(kept, { kind: 'result', value: { paid: true } })
+  assert.equal(kept, { kind: 'result', value: { paid: true }, answer: { leaseMs: 12 } })
   assert.equal(
     received.map(({ key }) => key),
     ['outcome:c:3', 'outcome:c:3', 'outcome:c:3'],
@@ -56,7 +56,7 @@ settling('one that cannot be sent is an error that holds the result', async () =
 settling('a result that the ledger cannot hold is recorded as executed all the same', async () => {
   const { received, connection } = told(refused('append-too-large'), done)
   const kept = await settleSuccess({ connection, runId: 'r', tool: 't', claimed }, 'much')
-  assert.equal(kept, { kind: 'unrecorded', reason: 'append-too-large' })
+  assert.equal(kept, { kind: 'unrecorded', reason: 'append-too-large', answer: { leaseMs: 12 } })
   assert.equal(received[1]?.command.body, { fence: 3, unrecorded: { reason: 'append-too-large' } })
 })
 
