@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
+import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
 import { gapLoss, headKnownBy, stopLoss } from '../ledger/log/log-losses.ts'
 import { isStoredLeaf } from '../ledger/log/log-stops.ts'
 import type { KnownHead, LogKnowledge } from '../ledger/log/tenant-logs.ts'
@@ -10,7 +11,7 @@ import { fixedKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
-import { type ReadRecord, readOne, type StoreReader } from '../store/event-store.ts'
+import { type Position, type ReadRecord, readOne, type StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogRow, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 
@@ -20,6 +21,8 @@ export interface LogAtRest extends Disposable {
   losses(tenant: string): readonly Loss[]
   /** Of a stream; undefined where the file knows no event of it. */
   knownHead(stream: string): KnownHead | undefined
+  /** The last place in the store that it has come to. */
+  seen(): Position | undefined
   /** Where the events of the leaves are, of every tenant. */
   places(): Generator<LeafPlace>
   /** The first event at the end of each log that the store does not hold any more; `store` was opened after this. */
@@ -59,6 +62,7 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
       return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...(isGap ? [gapLoss] : [])]
     },
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
+    seen: () => logs.progress()?.position,
     places: function* () {
       for (const { tenant, size } of logs.logs())
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
@@ -73,18 +77,27 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
   }
 }
 
+/** What came behind it, in any run, nobody can say. */
+async function endsBefore(store: StoreReader, seen: Position | undefined): Promise<boolean> {
+  if (seen === undefined) return false
+  const end = await store.end()
+  return end === undefined || store.comparePositions(end, seen) < 0
+}
+
 /**
  * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
  * head is among it: the store may be read up to an earlier place than the file has seen.
  */
 export async function knownAtRest(store: StoreReader, log: LogAtRest | undefined): Promise<LogKnowledge> {
   const hasGap = ((await store.missingPositions?.(1)) ?? []).length > 0
+  const wentBack = await endsBefore(store, log?.seen())
   const attested = (await store.lostEvents?.({})) ?? []
   const gone = attested.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
   return {
     losses: (tenant) => [
       ...(hasGap ? [gapLoss] : []),
+      ...(wentBack ? [WENT_BACK] : []),
       ...(log?.losses(tenant) ?? []),
       ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
     ],

@@ -10,7 +10,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('cli: events that are gone')
 
-/** A run of three events, all of which `log.db` has seen and none of which a checkpoint covers. */
+/** A run, all events of which `log.db` has seen and none of which a checkpoint covers. */
 async function followed(data: string): Promise<void> {
   const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
   await using opened = await openLedger(settings, silentLog)
@@ -41,14 +41,15 @@ test('the end of the store is gone, and the log has seen it: verify, replay and 
   })
   assert.is((await command(data, 'verify')).verdict, 'INCOMPLETE')
   const { stdout } = await runInProcess(['verify', '--data', data])
-  assert.match(stdout, /INCOMPLETE +seen-beside +run-acme\.r @ 2/)
-  const loss = { scope: 'run', code: 'missing', stream: 'run-acme.r', revision: 2 }
+  assert.match(stdout, /INCOMPLETE +run-acme\.r @ 3 +seen-beside/)
+  const wentBack = { scope: 'store', code: 'store-went-back' }
+  const loss = { scope: 'run', code: 'missing', stream: 'run-acme.r', revision: 3 }
   const replayed = await command(data, 'replay', 'r', '--tenant', 'acme')
-  assert.equal([replayed.verdict, replayed.losses], ['INCOMPLETE', [loss]])
+  assert.equal([replayed.verdict, replayed.losses], ['INCOMPLETE', [wentBack, loss]])
   const { run } = await command(data, 'report', 'r', '--tenant', 'acme')
-  assert.equal((run as { losses: unknown }).losses, [loss])
+  assert.equal((run as { losses: unknown }).losses, [wentBack, loss])
   const shown = await runInProcess(['report', 'r', '--tenant', 'acme', '--data', data])
-  assert.match(shown.stdout, /^lost +run-acme\.r @ 2 \(missing\)$/m)
+  assert.match(shown.stdout, /^lost .*run-acme\.r @ 3 \(missing\)$/m)
   tamper(path, (db) => {
     const { stream: _, ...row } = last ?? { stream: '' }
     db.prepare(

@@ -124,7 +124,7 @@ records('an unknown type, version or body under a seal that fits is named, and i
   writer.write('run-acme.a', [
     started(),
     { type: 'FromTheFuture', data: { v: 1 } },
-    { type: 'RunCompleted', data: { v: 2 } },
+    { type: 'RunCompleted', data: { v: 99 } },
     { type: 'RunCompleted', data: { v: 1, extra: true } },
   ])
   assert.equal(await codesOf(ring, writer.records), ['unknown-type 3', 'body-version 4', 'body-schema 5'])

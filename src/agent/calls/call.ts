@@ -48,7 +48,7 @@ async function outcomeAt(
       resolve(feed)
     }
     const carried = (turn: Turn) => inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open }).value())
-    const start = () => session.order.inOrder(carried, isEarly)
+    const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
     call
       .then((opened) => {

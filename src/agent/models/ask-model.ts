@@ -201,5 +201,5 @@ export function repeatedRequestPlace(
     const message = `what ${ask.provider}/${ask.model} said then is not on record (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`
     throw session.halt(new AgentError('not-recorded', message, { callId }))
   }
-  return { ...origin, scope: joined(origin.scope, `again:${callId}`) }
+  return { ...origin, isAgain: true, scope: joined(origin.scope, `again:${callId}`) }
 }

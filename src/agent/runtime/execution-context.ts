@@ -21,6 +21,8 @@ export interface ExecutionContext {
   readonly step?: StepFrame
   /** A tool that is called while another is undone is part of the undoing: it runs bare. */
   readonly undoing?: boolean
+  /** In place of a recorded call whose content is not in the record: what comes of it is handed over as that call's outcome was. */
+  readonly isAgain?: true
   readonly context?: CallContext
   /** Of the run, or of the call in whose tool the code runs; absent: nobody traces. */
   readonly span?: TraceSpan

@@ -37,6 +37,13 @@ export interface Turn {
   repeated(): void
 }
 
+export interface HandedOver {
+  /** The caller has parts of it before its outcome is there, and gets that when it comes. */
+  readonly isEarly?: boolean
+  /** It takes the place of an outcome that was recorded: the code had that before all that it requested next. */
+  readonly isAgain?: boolean | undefined
+}
+
 type State = 'looking' | 'live' | 'known'
 
 class OneTurn implements Turn {
@@ -48,10 +55,12 @@ class OneTurn implements Turn {
   handOver: { readonly now: () => void; readonly never: (error: Error) => void } | undefined
   readonly #order: OutcomeOrder
   readonly #isEarly: boolean
+  readonly #isAgain: boolean
 
-  constructor(order: OutcomeOrder, state: State, isEarly: boolean) {
+  constructor(order: OutcomeOrder, state: State, { isEarly = false, isAgain = false }: HandedOver) {
     this.#order = order
     this.#isEarly = isEarly
+    this.#isAgain = isAgain
     this.state = isEarly ? 'live' : state
   }
 
@@ -65,7 +74,7 @@ class OneTurn implements Turn {
   }
 
   recorded(place: number): void {
-    this.place = place
+    this.place = this.#isAgain ? 0 : place
     this.#becomes('known')
   }
 
@@ -118,11 +127,10 @@ export class OutcomeOrder {
   }
 
   /**
-   * Carries a request out; what comes of it is handed over in its turn. What was never recorded (an argument that cannot be) is thrown at once. `isEarly`: its
-   * caller has parts of it before its outcome is there, and gets that when it comes.
+   * Carries a request out; what comes of it is handed over in its turn. What was never recorded (an argument that cannot be) is thrown at once.
    */
-  async inOrder<T>(work: (turn: Turn) => Promise<T>, isEarly = false): Promise<T> {
-    const turn = new OneTurn(this, this.#hasPast ? 'looking' : 'live', isEarly)
+  async inOrder<T>(work: (turn: Turn) => Promise<T>, how: HandedOver = {}): Promise<T> {
+    const turn = new OneTurn(this, this.#hasPast ? 'looking' : 'live', how)
     this.#turns.add(turn)
     try {
       return await work(turn)

@@ -17,7 +17,7 @@ export function rollBackScope(
   scope: string,
   { error, isPart = false }: { readonly error: unknown; readonly isPart?: boolean },
 ): Promise<RunOutcome> {
-  return session.order.inOrder((turn) => scopeRolledBack(session, scope, { error, turn }), isPart)
+  return session.order.inOrder((turn) => scopeRolledBack(session, scope, { error, turn }), { isEarly: isPart })
 }
 
 async function scopeRolledBack(

@@ -20,7 +20,7 @@ export interface LossSources {
 }
 
 /** The store went backwards: what came behind it is gone, whoever's it was. */
-const WENT_BACK: Loss = { scope: 'store', code: 'store-went-back' }
+export const WENT_BACK: Loss = { scope: 'store', code: 'store-went-back' }
 
 export type KnownLosses = (range: LossRange) => readonly Loss[]
 

@@ -85,7 +85,7 @@ export class GroupWriter {
       first = slice.end
     }
     if (position > start) this.#statements.moveHead.run(position)
-    return { before, end: position }
+    return { before: start, end: position }
   }
 
   #judge(group: AppendGroup, { index, first, end }: Slice): Refusal | undefined {
