@@ -44,7 +44,7 @@ const ISSUER = 'countersign'
 /** `endless`: answers are streams without an end. `asOf`, without `--url`: the store as it was at that size of the tenant's log. Throws `CliFailure` for arguments that do not fit. */
 export async function openApi(
   { settings, text, has }: Arguments,
-  { endless = false, asOf }: { readonly endless?: boolean; readonly asOf?: number | undefined } = {},
+  { endless = false, isCounted = false, asOf }: OpenedApi = {},
 ): Promise<Api> {
   const url = text('url')
   // A stream without an end says every so often that it is there: silence beyond the time of one answer is a line that broke.
@@ -53,6 +53,7 @@ export async function openApi(
     return offlineApi(settings, tenantOf(text('tenant')), {
       size: asOf,
       follows: endless,
+      isCounted,
       trustNothing: has('trust-nothing'),
     })
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
@@ -70,7 +71,15 @@ export function tenantOf(inputs: string | undefined): string {
   return tenant.data
 }
 
+interface OpenedApi {
+  readonly endless?: boolean
+  readonly asOf?: number | undefined
+  /** Of the store itself: see `ReadingOptions`. */
+  readonly isCounted?: boolean
+}
+
 interface Offline {
+  readonly isCounted: boolean
   readonly size: number | undefined
   readonly follows: boolean
   readonly trustNothing: boolean

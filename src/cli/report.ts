@@ -41,7 +41,7 @@ export interface RunReport {
 export async function report(inputs: Arguments): Promise<number> {
   const run = runIdOf(inputs)
   const { opened, params } = pastOf(inputs)
-  await using api = await openApi(inputs, opened)
+  await using api = await openApi(inputs, { ...opened, isCounted: true })
   const made = await runReport(api, run, params)
   if (inputs.has('json')) stdout.write(jsonLine(made as unknown as Json))
   else stdout.write(reportText(made, painter(stdout)))

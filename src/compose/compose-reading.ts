@@ -31,6 +31,8 @@ export interface ReadingOptions {
   readonly follows?: boolean
   /** Reads the whole store, and none of the files that follow it. */
   readonly trustNothing?: boolean
+  /** What is read is to be called whole: whether events are gone is looked for in the whole store. */
+  readonly isCounted?: boolean
   readonly onLeftAside?: (why: string) => void
 }
 
@@ -45,7 +47,8 @@ function sharedBy(place: ServerPlace, keys: KeySource): TakeFile {
  * it was at `asOf`, they are made for this process, in memory. Throws `StoreOpenError`, `KeyFileError`, `IdentityError`.
  */
 export async function openReadingLedger(settings: Settings, options: ReadingOptions): Promise<ReadingLedger> {
-  const { onRead, asOf, follows = false, trustNothing = false, onLeftAside = () => undefined } = options
+  const { onRead, asOf, follows = false, trustNothing = false, isCounted = false } = options
+  const { onLeftAside = () => undefined } = options
   const keys = requireKeys(settings.keys)
   const opened: Disposable[] = []
   const close = (): void => {
@@ -58,7 +61,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const reader = await openReader(settings.store)
     opened.push(reader)
     reader.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
-    const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log)
+    const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log, { isCounted })
     let end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)
     let isFixed = false

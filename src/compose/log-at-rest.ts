@@ -77,6 +77,12 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
   }
 }
 
+/** To count them takes a look at each; whether some are gone from the end takes none. */
+async function lacksPositions(store: StoreReader, isCounted: boolean): Promise<boolean> {
+  if (isCounted) return ((await store.missingPositions?.(1)) ?? []).length > 0
+  return (await store.missingEnd?.()) !== undefined
+}
+
 /** What came behind it, in any run, nobody can say. */
 async function endsBefore(store: StoreReader, seen: Position | undefined): Promise<boolean> {
   if (seen === undefined) return false
@@ -86,12 +92,17 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 
 /**
  * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
- * head is among it: the store may be read up to an earlier place than the file has seen.
+ * head is among it: the store may be read up to an earlier place than the file has seen. `isCounted`: positions, or the notes of a server's writers, are gone
+ * through one by one, which takes longer in a longer history.
  */
-export async function knownAtRest(store: StoreReader, log: LogAtRest | undefined): Promise<LogKnowledge> {
-  const hasGap = ((await store.missingPositions?.(1)) ?? []).length > 0
+export async function knownAtRest(
+  store: StoreReader,
+  log: LogAtRest | undefined,
+  { isCounted }: { readonly isCounted: boolean },
+): Promise<LogKnowledge> {
+  const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
-  const attested = (await store.lostEvents?.({})) ?? []
+  const attested = isCounted ? ((await store.lostEvents?.({})) ?? []) : []
   const gone = attested.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
   return {

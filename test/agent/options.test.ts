@@ -40,6 +40,8 @@ options(
     }
     assert.is(cs?.tools.length, 0, 'nothing was registered')
     assert.is(thrown(() => cs?.tool({ name: 'pay', execut: pay } as never)).evidence.nearest, 'execute')
+    for (const first of ['pay', { name: 'pay' }, null, undefined])
+      assert.match(thrown(() => cs?.tool(first as never, pay as never)).message, 'its first argument is the function')
   },
 )
 

@@ -22,7 +22,9 @@ export function specOf(tool: unknown): ToolSpec | undefined {
 /** Its public types are those of `Countersign.tool`. */
 export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefinition, options: ToolOptions): unknown {
   const wrapped = typeof what === 'function'
+  if (!wrapped && (typeof what !== 'object' || what === null)) throw noFunction()
   checkTool(String(options.name ?? what.name ?? ''), wrapped ? options : what, !wrapped)
+  if (!wrapped && typeof what.execute !== 'function') throw noFunction()
   const { codecs } = registry
   const spec = wrapped ? functionSpec(what, options, codecs) : definitionSpec(what, codecs)
   const tool = (...args: unknown[]): Promise<unknown> => callHere(registry, spec, wrapped ? args : args[0])
@@ -37,6 +39,11 @@ export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefiniti
   })
   specs.set(tool, spec)
   return tool
+}
+
+function noFunction(): AgentError {
+  const message = 'cs.tool(): its first argument is the function, or a definition with execute: cs.tool(fn, { name })'
+  return new AgentError('invalid-option', message, { option: 'execute' })
 }
 
 function functionSpec(fn: AnyFunction, options: ToolOptions, codecs: Codecs): ToolSpec {
