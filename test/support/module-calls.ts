@@ -5,9 +5,9 @@ import { Session as AsyncSession } from 'node:inspector/promises'
 /** Steps of `await` that a stack is followed back over. */
 const ASYNC_DEPTH = 16
 
-/** Without the store's, of which each backend has its own. */
+/** Without the store's, of which each backend has its own, and the threads', in one of which SQLite's writes. */
 function fileAt(url: string): string | undefined {
-  return /\/dist\/((?:src\/(?!store\/)|schemas\/|projections\/).*)\.js$/.exec(url)?.[1]
+  return /\/dist\/((?:src\/(?!store\/|workers\/)|schemas\/|projections\/).*)\.js$/.exec(url)?.[1]
 }
 
 interface Entered {
