@@ -70,11 +70,15 @@ export function uncheckedEnds(
 ): readonly string[] {
   if (covered === undefined) return held === undefined ? unchecked : []
   const open = [...seen].filter((tenant) => !covered.tenants.has(tenant) && tenant !== held?.tenant)
-  if (open.length === 0) return unchecked
+  const behind = held === undefined ? [...unchecked, OLDER_COPY] : unchecked
+  if (open.length === 0) return behind
   const more = open.length > NAMED_MAX ? ` and ${open.length - NAMED_MAX} more tenants` : ''
   const gap = `${covered.path} has no checkpoint of ${open.slice(0, NAMED_MAX).join(', ')}${more}`
-  return [...unchecked, unshown(gap)]
+  return [...behind, unshown(gap)]
 }
+
+const OLDER_COPY =
+  'what came after the last event that is here, should all of this be an older copy with its checkpoints: only a checkpoint that is kept elsewhere shows that (--checkpoint FILE)'
 
 /**
  * What the file beside the store says, to be read before the store: what is signed meanwhile is in the store first. Without a key a

@@ -9,8 +9,8 @@ import { read, type Sessions } from './sessions.ts'
 
 const NOT_ALLOWED = '42501'
 const TAKEN = '23505'
-/** The table's primary key: where a position is taken, no other writer was faster. */
-const POSITION_KEY = 'events_pkey'
+/** Primary keys of the events and of their groups: where a position or a group is taken, no other writer was faster. */
+const POSITION_KEYS: readonly unknown[] = ['events_pkey', 'event_groups_pkey']
 /** More than what is left in the pages that the table has, so that a disk does not count as free that is full again at once. */
 const PROBE_ROWS = 256
 const PROBE_ROW_BYTES = 1_000
@@ -21,7 +21,7 @@ export function refusesAll(error: unknown): StoreStatus | undefined {
   const code = sqlState(error)
   if (code === FULL_DISK) return { state: 'full', detail: 'the disk of the server is full' }
   if (code === READ_ONLY || code === NOT_ALLOWED) return { state: 'unavailable', detail: refusalDetail(error) }
-  return code === TAKEN && constraintOf(error) === POSITION_KEY
+  return code === TAKEN && POSITION_KEYS.includes(constraintOf(error))
     ? { state: 'failed', detail: POSITION_TAKEN }
     : undefined
 }
