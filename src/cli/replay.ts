@@ -43,7 +43,7 @@ export async function replay(inputs: Arguments): Promise<number> {
 
 /** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
 async function lossesAtRest(reader: StoreReader, log: LogAtRest | undefined, stream: string): Promise<readonly Loss[]> {
-  const { losses } = await knownAtRest(reader, log, { isCounted: true })
+  const { losses } = await knownAtRest(reader, log, { isCounted: true, withStops: false })
   const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
   const behind = { store: reader, known: log?.knownHead(stream) }
   return [...known, ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]

@@ -61,7 +61,10 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const reader = await openReader(settings.store)
     opened.push(reader)
     reader.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
-    const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log, { isCounted })
+    const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log, {
+      isCounted,
+      withStops: true,
+    })
     let end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)
     let isFixed = false

@@ -93,12 +93,12 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 /**
  * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
  * head is among it: the store may be read up to an earlier place than the file has seen. `isCounted`: positions, or the notes of a server's writers, are gone
- * through one by one, which takes longer in a longer history.
+ * through one by one, which takes longer in a longer history. `withStops`: with what stopped a log, which may be over where the store was put back since.
  */
 export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
-  { isCounted }: { readonly isCounted: boolean },
+  { isCounted, withStops }: { readonly isCounted: boolean; readonly withStops: boolean },
 ): Promise<LogKnowledge> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
@@ -109,7 +109,7 @@ export async function knownAtRest(
     losses: (tenant) => [
       ...(hasGap ? [gapLoss] : []),
       ...(wentBack ? [WENT_BACK] : []),
-      ...(log?.losses(tenant) ?? []),
+      ...((withStops && log?.losses(tenant)) || []),
       ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
     ],
     knownHead: () => undefined,
