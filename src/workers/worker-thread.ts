@@ -63,7 +63,8 @@ export class WorkerThread<Asked extends Calls<Asked>, Answered extends Calls<Ans
     this.#ended = new Promise((resolve) => worker.once('exit', () => resolve()))
     this.#ready = new Promise((resolve, reject) => {
       worker.on('message', (message: FromThread) => this.#receive(message, resolve))
-      worker.once('exit', () => reject(this.#lose()))
+      // Its last words are taken in the turn of its end: whoever waits for them comes first.
+      worker.once('exit', () => setImmediate(() => reject(this.#lose())))
     })
     // Nobody may wait for it.
     this.#ready.catch(() => undefined)
