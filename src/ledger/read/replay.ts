@@ -37,8 +37,8 @@ export interface ReplayCounts {
 
 /**
  * One line an event and a verdict last: `VERIFIED` where every event is the one that was sealed and every snapshot matches the state folded from them,
- * `TAMPERED` with the first faults where
- * one is not, and `INCOMPLETE` where events are known to be lost. Never stops early: what follows a fault is shown too, unfolded.
+ * `TAMPERED` with the first faults where one is not, and `INCOMPLETE` where there are none, or some are known to be lost. Never stops early: what follows a
+ * fault is shown too, unfolded.
  */
 export async function* replayRecords(
   pages: AsyncIterable<readonly ReadRecord[]>,
