@@ -1,4 +1,4 @@
-/** @module P8: what the Merkle log costs: its hashing, and its upkeep beside appends. */
+/** @module P8: what the Merkle log costs: its hashing, and its indexing beside appends. */
 import { hash } from 'node:crypto'
 import { CompactTree } from '../src/merkle/compact-tree.ts'
 import { leafHash } from '../src/merkle/hashes.ts'
@@ -25,7 +25,7 @@ const SPECS: readonly RatioSpec[] = [
     target: 0.55,
   },
   {
-    id: 'P8 upkeep',
+    id: 'P8 indexing',
     what: 'envelopes, 64 in flight, with a log kept up beside ÷ without',
     unit: 'envelopes/s',
     over: ['with log', 'without log'],
@@ -58,7 +58,7 @@ async function open(options: BenchOptions): Promise<Bench> {
         perSecond(() => hashed(headers), directMs(options)),
       )
       for (const withLogs of [false, true])
-        await upkeep(folder.at(`upkeep-${round}-${withLogs}`), withLogs, { samples, options })
+        await indexing(folder.at(`indexing-${round}-${withLogs}`), withLogs, { samples, options })
     },
     rows: () => SPECS.map((spec) => ratioRow(samples, spec)),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
@@ -89,7 +89,7 @@ function perSecond(work: () => number, milliseconds: number): number {
   return (done * 1000) / (performance.now() - startedMs)
 }
 
-async function upkeep(
+async function indexing(
   data: string,
   withLogs: boolean,
   { samples, options }: { readonly samples: Samples; readonly options: BenchOptions },

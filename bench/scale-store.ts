@@ -45,7 +45,7 @@ async function makeStore(data: string, runs: number): Promise<ScaleStore> {
   // Run list, index and log follow in a thread of their own, as on a server with two read threads. What is only now written needs no reading again.
   // Nobody comes back to a run: with a budget of this machine's size, hundreds of megabytes of them would be collected again and again.
   const flags = { data, 'read-threads': '2', 'scrub-days': '0', memory: MAKING_MEMORY }
-  const settings = { ...readSettings(flags, {}), upkeepThread: {} }
+  const settings = { ...readSettings(flags, {}), indexingThread: {} }
   const { ledger, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, auditIfAsked: true }, silentLog)
   const fillSeconds = await seconds(() => filled(ledger, runs))
   const publishSeconds = await seconds(() => ledger.logs?.publish())

@@ -5,9 +5,9 @@
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { Json, JsonObject } from '../schemas/json.ts'
 import { subtractMoney } from '../schemas/money.ts'
-import { passOver } from './fold-table.ts'
+import { ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
-import { type Slots, slot } from './run-state.ts'
+import { type Slots, safeKey } from './run-state.ts'
 
 export interface Charge {
   readonly agent: string
@@ -44,9 +44,9 @@ type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>
 
 /** Types that say in the catalogue that they change the bill. */
 const CHARGES = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...passOver(
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore(
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
@@ -56,7 +56,7 @@ const CHARGES = {
     'RedactionChanged',
     'RunKeyDisclosed',
   ),
-  ...passOver(
+  ...ignore(
     'JudgementRecorded',
     'ManifestRegistered',
     'RequestRefused',
@@ -64,9 +64,9 @@ const CHARGES = {
     'RunRewound',
     'ToolCallLeaseRenewed',
   ),
-  ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
-  ...passOver('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
-  ...passOver('BudgetExceeded', 'ForkStarted', 'ForkJoined'),
+  ...ignore('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
+  ...ignore('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...ignore('BudgetExceeded', 'ForkStarted', 'ForkJoined'),
   RunStarted: (state, { budget }) => {
     noteCurrency(state, budget?.cost?.currency)
     return []
@@ -76,13 +76,13 @@ const CHARGES = {
   BranchOffered: reportCharge,
   BranchReceived: reportCharge,
   ToolCallClaimed: (state, { phase, agent = '' }) => {
-    if (phase === 'model') state.modelCallers[slot(agent)] = true
+    if (phase === 'model') state.modelCallers[safeKey(agent)] = true
     return []
   },
   BudgetReserved: hold,
   UsageRecorded: usageCharges,
   BudgetReleased: (state, { reservationId }) => {
-    if (state.held[slot(reservationId)]?.expired === undefined) delete state.held[slot(reservationId)]
+    if (state.held[safeKey(reservationId)]?.expired === undefined) delete state.held[safeKey(reservationId)]
     return []
   },
   ReservationExpired: estimate,
@@ -145,24 +145,24 @@ function envelopeCharge(
   state: ChargeState,
   { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },
 ): readonly Charge[] {
-  const charged = state.modelCallers[slot(agent)] ?? state.modelCallers[slot('')] ?? false
-  delete state.modelCallers[slot(agent)]
-  delete state.modelCallers[slot('')]
+  const charged = state.modelCallers[safeKey(agent)] ?? state.modelCallers[safeKey('')] ?? false
+  delete state.modelCallers[safeKey(agent)]
+  delete state.modelCallers[safeKey('')]
   return tokens === undefined || tokens === 0 || charged ? [] : [{ agent, tokens, cost: '0', ...inCurrency(state) }]
 }
 
 function hold(state: ChargeState, data: EventBody<'BudgetReserved'>): readonly Charge[] {
   const { reservationId, agent, tokens, cost, currency, provider, model } = data
   noteCurrency(state, currency)
-  state.held[slot(reservationId)] = { agent, tokens, cost, ...modelFields({ provider, model }) }
+  state.held[safeKey(reservationId)] = { agent, tokens, cost, ...modelFields({ provider, model }) }
   return []
 }
 
 function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): readonly Charge[] {
   const { agent, usage, reservationId } = data
   noteCurrency(state, usage.currency)
-  const held = reservationId === undefined ? undefined : state.held[slot(reservationId)]
-  if (reservationId !== undefined) delete state.held[slot(reservationId)]
+  const held = reservationId === undefined ? undefined : state.held[safeKey(reservationId)]
+  if (reservationId !== undefined) delete state.held[safeKey(reservationId)]
   const { provider = held?.provider, model = held?.model } = usage
   const { tokens, cost = '0' } = usage
   const charge: Charge = { agent, tokens, cost, ...inCurrency(state), ...modelFields({ provider, model }) }
@@ -170,7 +170,7 @@ function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): rea
 }
 
 function estimate(state: ChargeState, { reservationId }: EventBody<'ReservationExpired'>): readonly Charge[] {
-  const held = state.held[slot(reservationId)]
+  const held = state.held[safeKey(reservationId)]
   if (held === undefined || held.expired !== undefined) return []
   held.expired = true
   const { expired: _, ...charge } = held

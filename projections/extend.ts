@@ -65,7 +65,7 @@ function extendValue(target: Json | undefined, payload: Json, place: Place): Jso
   if (isJsonObject(target) && isJsonObject(payload)) return extendObject(target, payload, place)
   if (!Array.isArray(target) || !Array.isArray(payload)) return payload
   if (place.adds === true && isOrdered(target, place)) return [...target, ...payload]
-  if (place.adds === true || !isWhole(target, place)) return extendList(target, payload, place)
+  if (place.adds === true || !isComplete(target, place)) return extendList(target, payload, place)
   return payload
 }
 
@@ -79,7 +79,7 @@ function extendObject(target: JsonObject, payload: JsonObject, place: Place): Js
 }
 
 /** Where the order says something, a payload says all of it. */
-function isWhole(target: readonly Json[], place: Place): boolean {
+function isComplete(target: readonly Json[], place: Place): boolean {
   const { topKey, declared } = place
   return isOrdered(target, place) || (declared.rule === undefined && WHOLE_LISTS.has(topKey))
 }

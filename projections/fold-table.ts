@@ -17,7 +17,7 @@ export function eachOf<T extends string, const V>(value: V, ...types: readonly T
 }
 
 /** The entries of types that a table passes over. */
-export function passOver<T extends string>(...types: readonly T[]): { readonly [K in T]: null } {
+export function ignore<T extends string>(...types: readonly T[]): { readonly [K in T]: null } {
   return eachOf(null, ...types)
 }
 

@@ -11,7 +11,7 @@ export interface Identity {
   /** What these keys name is one thing: the same twice with different values contradicts itself. Weak ones only find counterparts. */
   readonly isStrong: boolean
   /** `id`, `key`, a uuid, the list's own id, or declared: no other member can tell two of them apart. */
-  readonly isWhole: boolean
+  readonly isComplete: boolean
 }
 
 const WHOLE: readonly string[] = ['id', 'key', 'uuid', 'guid']
@@ -79,14 +79,14 @@ function candidatesOf(all: readonly string[], listKey: string): readonly Identit
     (key) => isReference(key) && !own.includes(key) && !WHOLE.includes(key) && !STRONG_MEMBERS.has(key),
   )
   return [
-    ...[...WHOLE.filter(has), ...[...own].sort()].map((key) => ({ keys: [key], isStrong: true, isWhole: true })),
-    ...STRONG.filter(has).map((key) => ({ keys: [key], isStrong: true, isWhole: false })),
+    ...[...WHOLE.filter(has), ...[...own].sort()].map((key) => ({ keys: [key], isStrong: true, isComplete: true })),
+    ...STRONG.filter(has).map((key) => ({ keys: [key], isStrong: true, isComplete: false })),
     ...PAIRS.filter((pair) => pair.every(has)).map((pair) => ({
       keys: pair,
       isStrong: isNamedPair(pair),
-      isWhole: false,
+      isComplete: false,
     })),
-    ...[...WEAK.filter(has), ...[...weak].sort()].map((key) => ({ keys: [key], isStrong: false, isWhole: false })),
+    ...[...WEAK.filter(has), ...[...weak].sort()].map((key) => ({ keys: [key], isStrong: false, isComplete: false })),
   ]
 }
 
@@ -128,10 +128,10 @@ export function listIdentity(
   const candidates =
     declared === undefined
       ? identityCandidates(lists.before, listKey)
-      : [{ keys: declared, isStrong: true, isWhole: true }]
+      : [{ keys: declared, isStrong: true, isComplete: true }]
   return candidates.find((identity) => {
     if (!isUnique(lists.before, identity)) return false
-    return identity.isStrong ? isThere(lists.after, identity) : isUnique(lists.after, identity)
+    return identity.isStrong ? exists(lists.after, identity) : isUnique(lists.after, identity)
   })
 }
 
@@ -146,6 +146,6 @@ function isUnique(list: readonly Json[], identity: Identity): boolean {
   return seen.size > 0
 }
 
-function isThere(list: readonly Json[], identity: Identity): boolean {
+function exists(list: readonly Json[], identity: Identity): boolean {
   return list.some((member) => identityText(member, identity) !== undefined)
 }

@@ -1,10 +1,10 @@
 /** @module Refusals a run has recorded: an equal one only once, and only so many a minute (STR-12). */
 import type { Header } from '../schemas/header.ts'
-import { REFUSALS_PER_WINDOW, type RunState, slot } from './run-state.ts'
+import { REFUSALS_PER_WINDOW, type RunState, safeKey } from './run-state.ts'
 
 /** What makes two refusals equal. */
 export function refusalKey(actor: string, code: string, fingerprint: string): string {
-  return slot(`${code} ${fingerprint} ${actor}`)
+  return safeKey(`${code} ${fingerprint} ${actor}`)
 }
 
 export function countRefusal(state: Pick<RunState, 'refusals' | 'refusalTimes'>, key: string, header: Header): void {

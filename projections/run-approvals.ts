@@ -3,38 +3,38 @@ import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { ApprovalState, Person } from './approval-state.ts'
 import type { FoldTable } from './fold-table.ts'
-import { type RunState, slot } from './run-state.ts'
+import { type RunState, safeKey } from './run-state.ts'
 
 export const APPROVAL_FOLDS = {
   ApprovalRequested: foldRequest,
   ApprovalGranted: (state, { approvalId, roles = [], complete }, header) => {
-    const approval = state.approvals[slot(approvalId)]
+    const approval = state.approvals[safeKey(approvalId)]
     if (approval === undefined) return
     approval.grants.push({ ...personOf(header), roles, revision: header.revision })
     if (complete) decide(state, approval, { status: 'granted', revision: header.revision })
   },
   ApprovalDenied: (state, { approvalId, comment }, header) => {
-    const approval = state.approvals[slot(approvalId)]
+    const approval = state.approvals[safeKey(approvalId)]
     if (approval === undefined) return
     approval.denial = { ...personOf(header), ...(comment === undefined ? {} : { comment }) }
     decide(state, approval, { status: 'denied', revision: header.revision })
   },
   ApprovalWithdrawn: (state, { approvalId }) => {
-    const approval = state.approvals[slot(approvalId)]
+    const approval = state.approvals[safeKey(approvalId)]
     if (approval === undefined) return
     approval.grants.length = 0
     approval.status = 'pending'
     delete approval.decidedRevision
-    state.pendingApprovals[slot(approvalId)] = true
+    state.pendingApprovals[safeKey(approvalId)] = true
   },
   ApprovalExpired: (state, { approvalId }, { revision }) =>
-    decide(state, state.approvals[slot(approvalId)], { status: 'expired', revision }),
+    decide(state, state.approvals[safeKey(approvalId)], { status: 'expired', revision }),
 } satisfies Partial<FoldTable<RunState>>
 
 function foldRequest(state: RunState, data: EventBody<'ApprovalRequested'>, header: Header): void {
   const { approvalId, key, tool, phase, argsDigest, generation, undoneBy, agent, scope } = data
   const { needs, expiresAt, selfApproval, onDenied } = data
-  state.approvals[slot(approvalId)] = {
+  state.approvals[safeKey(approvalId)] = {
     ...{ approvalId, key, tool, phase, argsDigest, generation, needs, expiresAt, selfApproval, onDenied },
     ...(undoneBy === undefined ? {} : { undoneBy }),
     ...(agent === undefined ? {} : { agent }),
@@ -45,9 +45,9 @@ function foldRequest(state: RunState, data: EventBody<'ApprovalRequested'>, head
     grants: [],
     status: 'pending',
   }
-  state.approvalKeys[slot(`${phase} ${key}`)] = approvalId
-  state.pendingApprovals[slot(approvalId)] = true
-  if (agent !== undefined) state.agents[slot(agent)] = true
+  state.approvalKeys[safeKey(`${phase} ${key}`)] = approvalId
+  state.pendingApprovals[safeKey(approvalId)] = true
+  if (agent !== undefined) state.agents[safeKey(agent)] = true
 }
 
 function decide(
@@ -58,12 +58,12 @@ function decide(
   if (approval === undefined) return
   approval.status = status
   approval.decidedRevision = revision
-  delete state.pendingApprovals[slot(approval.approvalId)]
+  delete state.pendingApprovals[safeKey(approval.approvalId)]
 }
 
 /** The claim that runs the call is what uses its approval up: one append, so that no crash falls between. */
 export function useApproval(state: RunState, { approvalId = '', callId }: EventBody<'ToolCallClaimed'>): void {
-  const approval = state.approvals[slot(approvalId)]
+  const approval = state.approvals[safeKey(approvalId)]
   if (approval === undefined) return
   approval.status = 'used'
   approval.callId = callId

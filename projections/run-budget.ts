@@ -1,10 +1,10 @@
 /** @module The part of a run's fold that follows reservations and spending. */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import { addMoney, subtractMoney } from '../schemas/money.ts'
-import { type FoldTable, foldBy, passOver } from './fold-table.ts'
+import { type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
-import { type ReservationState, type RunState, type Spend, slot, zeroSpend } from './run-state.ts'
+import { type ReservationState, type RunState, type Spend, safeKey, zeroSpend } from './run-state.ts'
 
 /** What the money side of a run needs to be folded: the run list folds it alone. */
 export type BudgetState = Pick<
@@ -25,9 +25,9 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
 }
 
 const BUDGET_FOLDS = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...passOver(
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore(
     'RunStarted',
     'RunResumed',
     'RunBranched',
@@ -36,7 +36,7 @@ const BUDGET_FOLDS = {
     'RunFailed',
     'RunCompensated',
   ),
-  ...passOver(
+  ...ignore(
     'JudgementRecorded',
     'RedactionChanged',
     'RunKeyDisclosed',
@@ -45,15 +45,15 @@ const BUDGET_FOLDS = {
     'SnapshotTaken',
     'RunRewound',
   ),
-  ...passOver('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
-  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
-  ...passOver('CompensationInDoubt', 'ForkStarted', 'ForkJoined'),
+  ...ignore('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
+  ...ignore('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
+  ...ignore('CompensationInDoubt', 'ForkStarted', 'ForkJoined'),
   EnvelopeAccepted: foldEnvelopeTokens,
   EnvelopeRejected: foldEnvelopeTokens,
   BranchOffered: foldReport,
   BranchReceived: foldReport,
   ToolCallClaimed: (state, { phase, agent = '' }) => {
-    if (phase === 'model') state.modelCallers[slot(agent)] = true
+    if (phase === 'model') state.modelCallers[safeKey(agent)] = true
   },
   BudgetReserved: foldReserved,
   UsageRecorded: foldUsage,
@@ -84,7 +84,7 @@ function foldEnvelopeTokens(
 ): void {
   const { modelCallers } = state
   if (tokens !== undefined && !isCharged(state, agent)) change(state, agent, { tokens })
-  const own = slot(agent)
+  const own = safeKey(agent)
   if (modelCallers[own] !== undefined) delete modelCallers[own]
   if (modelCallers[NOBODY] !== undefined) delete modelCallers[NOBODY]
 }
@@ -98,15 +98,15 @@ export function envelopeCharge(
 }
 
 /** Calls of nobody in particular. */
-const NOBODY = slot('')
+const NOBODY = safeKey('')
 
 function isCharged({ modelCallers }: BudgetState, agent: string): boolean {
-  return modelCallers[slot(agent)] ?? modelCallers[NOBODY] ?? false
+  return modelCallers[safeKey(agent)] ?? modelCallers[NOBODY] ?? false
 }
 
 function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): void {
   const { reservationId, agent, tokens, cost, deadline, callId } = data
-  state.reservations[slot(reservationId)] = {
+  state.reservations[safeKey(reservationId)] = {
     reservationId,
     agent,
     tokens,
@@ -115,8 +115,8 @@ function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): vo
     ...(callId === undefined ? {} : { callId }),
     status: 'open',
   }
-  state.openReservations[slot(reservationId)] = true
-  state.agents[slot(agent)] = true
+  state.openReservations[safeKey(reservationId)] = true
+  state.agents[safeKey(agent)] = true
   if (data.currency !== undefined) state.currency ??= data.currency
   change(state, agent, { reservedTokens: tokens, reservedCost: cost })
 }
@@ -124,13 +124,13 @@ function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): vo
 function foldUsage(state: BudgetState, data: EventBody<'UsageRecorded'>): void {
   const { agent, usage, reservationId } = data
   if (usage.currency !== undefined) state.currency ??= usage.currency
-  const reservation = reservationId === undefined ? undefined : state.reservations[slot(reservationId)]
+  const reservation = reservationId === undefined ? undefined : state.reservations[safeKey(reservationId)]
   if (reservation?.status === 'open') endReservation(state, reservation.reservationId, 'settled')
   if (reservation?.status === 'expired') {
     reservation.status = 'settled'
     change(state, reservation.agent, { tokens: -reservation.tokens, cost: negated(reservation.cost) })
   }
-  state.agents[slot(agent)] = true
+  state.agents[safeKey(agent)] = true
   change(state, agent, { tokens: usage.tokens, cost: usage.cost ?? '0' })
 }
 
@@ -145,10 +145,10 @@ function endReservation(
   reservationId: string,
   status: 'settled' | 'released' | 'expired',
 ): ReservationState | undefined {
-  const reservation = state.reservations[slot(reservationId)]
+  const reservation = state.reservations[safeKey(reservationId)]
   if (reservation === undefined || reservation.status !== 'open') return undefined
   reservation.status = status
-  delete state.openReservations[slot(reservationId)]
+  delete state.openReservations[safeKey(reservationId)]
   change(state, reservation.agent, { reservedTokens: -reservation.tokens, reservedCost: negated(reservation.cost) })
   return reservation
 }
@@ -158,8 +158,8 @@ function negated(cost: string): string {
 }
 
 function change(state: BudgetState, agent: string, by: Partial<Spend>): void {
-  const ofAgent = state.spendByAgent[slot(agent)] ?? zeroSpend()
-  state.spendByAgent[slot(agent)] = ofAgent
+  const ofAgent = state.spendByAgent[safeKey(agent)] ?? zeroSpend()
+  state.spendByAgent[safeKey(agent)] = ofAgent
   for (const spend of [state.spend, ofAgent]) {
     spend.tokens += by.tokens ?? 0
     spend.reservedTokens += by.reservedTokens ?? 0

@@ -3,7 +3,7 @@ import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { FoldTable } from './fold-table.ts'
 import { useApproval } from './run-approvals.ts'
-import { type CallState, type CallStatus, isUndoing, type RunState, slot } from './run-state.ts'
+import { type CallState, type CallStatus, isUndoing, type RunState, safeKey } from './run-state.ts'
 
 export const CALL_FOLDS = {
   ToolCallClaimed: foldClaim,
@@ -13,7 +13,7 @@ export const CALL_FOLDS = {
   ToolCallInDoubt: (state, { callId }, { revision }) => settle(state, callId, { status: 'in-doubt', revision }),
   ToolCallResolved: foldResolved,
   ResultNotRecorded: (state, { callId }) => {
-    state.unrecorded[slot(callId)] = true
+    state.unrecorded[safeKey(callId)] = true
   },
   CompensationStarted: (state, { compensationId, scope }, { revision }) => {
     state.compensations.push({ compensationId, ...(scope === undefined ? {} : { scope }), revision, ended: false })
@@ -35,7 +35,7 @@ export const CALL_FOLDS = {
 
 function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, { revision }: Header): void {
   const { callId, fence, key, tool, phase, argsDigest, onUnknown, generation, attempt, leaseMs, leaseUntil } = data
-  const before = state.calls[slot(callId)]
+  const before = state.calls[safeKey(callId)]
   const call: CallState = {
     ...optionalIdentity(data),
     ...(data.reservationId === undefined ? {} : { reservationId: data.reservationId }),
@@ -57,11 +57,11 @@ function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, { revisi
     ...(data.approvalId === undefined ? {} : { approvalId: data.approvalId }),
   }
   useApproval(state, data)
-  state.calls[slot(callId)] = call
-  state.callKeys[slot(`${phase} ${key}`)] = callId
-  state.openCalls[slot(callId)] = true
+  state.calls[safeKey(callId)] = call
+  state.callKeys[safeKey(`${phase} ${key}`)] = callId
+  state.openCalls[safeKey(callId)] = true
   if (before === undefined && phase === 'forward') state.forwardOrder.push(callId)
-  if (data.agent !== undefined) state.agents[slot(data.agent)] = true
+  if (data.agent !== undefined) state.agents[safeKey(data.agent)] = true
   if (data.compensates !== undefined) markUndone(state, data.compensates, 'compensating')
 }
 
@@ -90,14 +90,14 @@ export function endLeases(state: RunState): void {
 }
 
 function foldRenewal(state: RunState, data: EventBody<'ToolCallLeaseRenewed'>): void {
-  const call = state.calls[slot(data.callId)]
+  const call = state.calls[safeKey(data.callId)]
   if (call === undefined) return
   call.leaseMs = data.leaseMs
   call.leaseUntil = data.leaseUntil
 }
 
 function settle(state: RunState, callId: string, outcome: { status: CallStatus; revision: number }): void {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined) return
   call.outcomeRevision = outcome.revision
   delete call.owner
@@ -107,11 +107,11 @@ function settle(state: RunState, callId: string, outcome: { status: CallStatus; 
   // An outcome that comes while the call is being undone ends the doubt, not the undoing.
   if (isUndoing(call.status)) return
   call.status = outcome.status
-  if (outcome.status !== 'in-doubt') delete state.openCalls[slot(callId)]
+  if (outcome.status !== 'in-doubt') delete state.openCalls[safeKey(callId)]
 }
 
 function foldResolved(state: RunState, data: EventBody<'ToolCallResolved'>, { revision }: Header): void {
-  const call = state.calls[slot(data.callId)]
+  const call = state.calls[safeKey(data.callId)]
   if (call === undefined) return
   const executed = data.outcome !== 'not-executed'
   const status = data.outcome === 'compensated' ? 'compensated' : executed ? 'succeeded' : 'failed'
@@ -131,10 +131,10 @@ function markUndone(
     leftStanding,
   }: { readonly willRetry?: boolean | undefined; readonly leftStanding?: true | undefined } = {},
 ): void {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined) return
   call.status = status
-  delete state.openCalls[slot(callId)]
+  delete state.openCalls[safeKey(callId)]
   if (leftStanding === true) call.leftStanding = true
   else delete call.leftStanding
   if (willRetry === true) call.willRetry = true

@@ -2,7 +2,7 @@
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { FoldTable } from './fold-table.ts'
-import { type BranchState, type ForkState, foldSigned, type RunState, slot } from './run-state.ts'
+import { type BranchState, type ForkState, foldSigned, type RunState, safeKey } from './run-state.ts'
 
 export const FORK_FOLDS = {
   ForkStarted: foldStarted,
@@ -10,7 +10,7 @@ export const FORK_FOLDS = {
   BranchReceived: foldReceived,
   ForkJoined: foldJoined,
   RunBranched: (state, { run, atStep }, { revision }) => {
-    state.branches[slot(run)] = { run, atStep, revision }
+    state.branches[safeKey(run)] = { run, atStep, revision }
   },
 } satisfies Partial<FoldTable<RunState>>
 
@@ -18,16 +18,16 @@ function foldStarted(state: RunState, data: EventBody<'ForkStarted'>, { revision
   const { forkId, agent, step, context, parent, join, onDiscard, requestDigest } = data
   const branches = data.branches.map((branch): BranchState => ({ ...branch, status: 'running' }))
   for (const branch of branches) {
-    state.agents[slot(branch.agent)] = true
-    state.forkScopes[slot(branch.scope)] = forkId
+    state.agents[safeKey(branch.agent)] = true
+    state.forkScopes[safeKey(branch.scope)] = forkId
   }
   const fork = { forkId, agent, step, context, parent, join, onDiscard, requestDigest, revision, branches, offers: [] }
-  state.forks[slot(forkId)] = fork
+  state.forks[safeKey(forkId)] = fork
   state.openFork = forkId
 }
 
 function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, { revision }: Header): void {
-  const fork = state.forks[slot(data.forkId)]
+  const fork = state.forks[safeKey(data.forkId)]
   const branch = branchOf(fork, data.branch)
   if (fork === undefined || branch === undefined) return
   const { report, output, confidence, score } = data
@@ -45,7 +45,7 @@ function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, { revisi
 
 function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, { revision }: Header): void {
   foldSigned(state, data)
-  const branch = branchOf(state.forks[slot(data.forkId)], data.branch)
+  const branch = branchOf(state.forks[safeKey(data.forkId)], data.branch)
   if (branch === undefined) return
   const { status, report, confidence, score } = data
   // An offer keeps the revision where its output stands.
@@ -59,7 +59,7 @@ function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, { revi
 }
 
 function foldJoined(state: RunState, { forkId, outcome }: EventBody<'ForkJoined'>, { revision }: Header): void {
-  const fork = state.forks[slot(forkId)]
+  const fork = state.forks[safeKey(forkId)]
   if (fork !== undefined) {
     fork.outcome = outcome
     fork.joinRevision = revision

@@ -1,9 +1,9 @@
 /** @module A run's row in the run list: a small fold of its own, so that the list is built in one pass over all streams. */
 import type { RunEventType } from '../schemas/events.ts'
-import { eachOf, type FoldTable, foldBy, passOver } from './fold-table.ts'
+import { eachOf, type FoldTable, foldBy, ignore } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
-import { type Slots, slot, zeroSpend } from './run-state.ts'
+import { type Slots, safeKey, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
 export const RUN_ROW_VERSION = 8
@@ -85,7 +85,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
 }
 
 const COUNT_FOLDS = {
-  ...passOver(
+  ...ignore(
     'RunStarted',
     'RunResumed',
     'RunBranched',
@@ -95,57 +95,57 @@ const COUNT_FOLDS = {
     'ManifestRegistered',
     'RequestRefused',
   ),
-  ...passOver('JudgementRecorded', 'SignalPassedOver', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
-  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('JudgementRecorded', 'SignalPassedOver', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
+  ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
-  ...passOver('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...ignore('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(doubtCall, 'ToolCallInDoubt', 'CompensationInDoubt'),
   ToolCallLeaseRenewed: (row, { callId, leaseUntil }) => {
-    if (row.open[slot(callId)] !== undefined) row.open[slot(callId)] = leaseUntil
+    if (row.open[safeKey(callId)] !== undefined) row.open[safeKey(callId)] = leaseUntil
   },
   EnvelopeAccepted: (row, { step, agent }) => {
     row.step = step
-    row.budget.agents[slot(agent)] = true
+    row.budget.agents[safeKey(agent)] = true
   },
   EnvelopeRejected: (row, { agent }) => {
     row.rejections += 1
-    row.budget.agents[slot(agent)] = true
+    row.budget.agents[safeKey(agent)] = true
   },
   RunRewound: (row, { toStep }) => {
     row.step = toStep
   },
   ApprovalRequested: (row, { approvalId, agent }) => {
-    row.approvals[slot(approvalId)] = true
-    if (agent !== undefined) row.budget.agents[slot(agent)] = true
+    row.approvals[safeKey(approvalId)] = true
+    if (agent !== undefined) row.budget.agents[safeKey(agent)] = true
   },
   ApprovalGranted: (row, { approvalId, complete }) => {
-    if (complete) delete row.approvals[slot(approvalId)]
+    if (complete) delete row.approvals[safeKey(approvalId)]
   },
   ApprovalDenied: (row, { approvalId }) => {
-    delete row.approvals[slot(approvalId)]
+    delete row.approvals[safeKey(approvalId)]
   },
   ApprovalWithdrawn: (row, { approvalId }) => {
-    row.approvals[slot(approvalId)] = true
+    row.approvals[safeKey(approvalId)] = true
   },
   ApprovalExpired: (row, { approvalId }) => {
-    delete row.approvals[slot(approvalId)]
+    delete row.approvals[safeKey(approvalId)]
   },
   WaitStarted: (row, { waitId }) => {
-    row.waits[slot(waitId)] = true
+    row.waits[safeKey(waitId)] = true
   },
   SignalReceived: (row, { waitId }) => {
-    if (waitId !== undefined) delete row.waits[slot(waitId)]
+    if (waitId !== undefined) delete row.waits[safeKey(waitId)]
   },
   WaitEnded: (row, { waitId }) => {
-    delete row.waits[slot(waitId)]
+    delete row.waits[safeKey(waitId)]
   },
   ToolCallClaimed: (row, { attempt, agent, callId, phase, compensates, leaseUntil }) => {
     if (attempt === 1) row.calls += 1
     if (phase !== 'model') openCall(row, callId, leaseUntil)
     // From here on its undoing is what is open.
     if (compensates !== undefined) endCall(row, { callId: compensates })
-    if (agent !== undefined) row.budget.agents[slot(agent)] = true
+    if (agent !== undefined) row.budget.agents[safeKey(agent)] = true
   },
   RunCompleted: (row) => {
     row.status = 'completed'
@@ -162,22 +162,22 @@ const COUNT_FOLDS = {
 } satisfies FoldTable<RunRowState>
 
 function openCall(row: RunRowState, callId: string, leaseUntil: string): void {
-  const isKnown = row.open[slot(callId)] !== undefined
+  const isKnown = row.open[safeKey(callId)] !== undefined
   if (!isKnown && row.openCount >= OPEN_MAX) {
     row.openMore = true
     return
   }
-  row.open[slot(callId)] = leaseUntil
+  row.open[safeKey(callId)] = leaseUntil
   if (!isKnown) row.openCount += 1
 }
 
 function doubtCall(row: RunRowState, { callId }: { readonly callId: string }): void {
-  if (row.open[slot(callId)] !== undefined) row.open[slot(callId)] = IN_DOUBT
+  if (row.open[safeKey(callId)] !== undefined) row.open[safeKey(callId)] = IN_DOUBT
 }
 
 function endCall(row: RunRowState, { callId }: { readonly callId: string }): void {
-  if (row.open[slot(callId)] === undefined) return
-  delete row.open[slot(callId)]
+  if (row.open[safeKey(callId)] === undefined) return
+  delete row.open[safeKey(callId)]
   row.openCount -= 1
 }
 

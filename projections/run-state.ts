@@ -21,7 +21,7 @@ export const REFUSALS_PER_WINDOW = 20
 
 /** Names come from callers; the mark keeps `__proto__` and integer-like names from meaning anything to an object. */
 export type Slots<T> = { [name: string]: T }
-export const slot = (name: string): string => `$${name}`
+export const safeKey = (name: string): string => `$${name}`
 
 export type CallStatus =
   | 'claimed'
@@ -278,8 +278,8 @@ export function lastStep({ lineage }: RunState): number {
 }
 
 export function callByKey(state: RunState, phase: Phase, key: string): CallState | undefined {
-  const callId = state.callKeys[slot(`${phase} ${key}`)]
-  return callId === undefined ? undefined : state.calls[slot(callId)]
+  const callId = state.callKeys[safeKey(`${phase} ${key}`)]
+  return callId === undefined ? undefined : state.calls[safeKey(callId)]
 }
 
 /** What an agent signed is used once: by its digest, in records of 0.1.0 by the signature itself. */
@@ -288,5 +288,5 @@ export function foldSigned(
   data: { readonly signature?: string | undefined; readonly signed?: string | undefined },
 ): void {
   const used = data.signed ?? data.signature
-  if (used !== undefined) state.signatures[slot(used)] = true
+  if (used !== undefined) state.signatures[safeKey(used)] = true
 }

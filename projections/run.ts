@@ -3,7 +3,7 @@ import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { HandoffSnapshot, Snapshot } from '../schemas/snapshot.ts'
 import { HANDOFF_SNAPSHOT_VERSION, SNAPSHOT_OPEN_MAX, SNAPSHOT_VERSION } from '../schemas/value-forms.ts'
-import { type FoldTable, foldBy, passOver } from './fold-table.ts'
+import { type FoldTable, foldBy, ignore } from './fold-table.ts'
 import { applyMode } from './merge.ts'
 import type { Projection, RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
@@ -16,7 +16,7 @@ import {
   foldSigned,
   RUN_PROJECTION_VERSION,
   type RunState,
-  slot,
+  safeKey,
   zeroSpend,
 } from './run-state.ts'
 import { WAIT_FOLDS } from './run-waits.ts'
@@ -40,14 +40,14 @@ export function evolveRun(before: RunState | undefined, event: RecordedEvent): R
   }
   state.revision = event.header.revision
   state.time = event.header.time
-  if (event.header.request !== undefined) state.requests[slot(event.header.request.id)] = event.header.revision
+  if (event.header.request !== undefined) state.requests[safeKey(event.header.request.id)] = event.header.revision
   foldBy(RUN_FOLDS, state, event)
   foldBudget(state, event)
   return state
 }
 
 const RUN_FOLDS = {
-  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
+  ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
   ...CALL_FOLDS,
   ...APPROVAL_FOLDS,
   ...WAIT_FOLDS,
@@ -73,7 +73,7 @@ const RUN_FOLDS = {
   RunCompleted: (state, _, { revision }) => end(state, 'completed', revision),
   RunFailed: (state, _, { revision }) => end(state, 'failed', revision),
   ChildRunStarted: (state, { callId, run }) => {
-    state.children[slot(callId)] = run
+    state.children[safeKey(callId)] = run
   },
   RunKeyDisclosed: (state) => {
     state.disclosed = true
@@ -135,7 +135,7 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     spend: zeroSpend(),
     spendByAgent: {},
     modelCallers: {},
-    requests: header.request === undefined ? {} : { [slot(header.request.id)]: header.revision },
+    requests: header.request === undefined ? {} : { [safeKey(header.request.id)]: header.revision },
     refusals: {},
     refusalTimes: [],
     signatures: {},
@@ -143,8 +143,8 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
 }
 
 function foldManifest(state: RunState, data: EventBody<'ManifestRegistered'>, header: Header): void {
-  state.agents[slot(data.agent)] = true
-  state.manifests[slot(data.agent)] = {
+  state.agents[safeKey(data.agent)] = true
+  state.manifests[safeKey(data.agent)] = {
     agent: data.agent,
     hash: data.hash,
     revision: header.revision,
@@ -160,14 +160,14 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   state.step = data.step
   const { revision, id: eventId } = header
   state.lineage.push({ step: data.step, revision, eventId, agent, context: data.context })
-  state.agents[slot(agent)] = true
+  state.agents[safeKey(agent)] = true
   foldSigned(state, data)
   if (data.v > 1) foldSnapshot(state)
 }
 
 function foldRejected(state: RunState, data: EventBody<'EnvelopeRejected'>): void {
   state.rejections += 1
-  state.agents[slot(data.agent)] = true
+  state.agents[safeKey(data.agent)] = true
   foldSigned(state, data)
 }
 
@@ -212,7 +212,7 @@ function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
 function foldRefusal(state: RunState, data: EventBody<'RequestRefused'>, header: Header): void {
   countRefusal(state, refusalKey(header.actor, data.code, data.fingerprint), header)
   if (data.lateOutcome === undefined) return
-  const call = state.calls[slot(data.lateOutcome.callId)]
+  const call = state.calls[safeKey(data.lateOutcome.callId)]
   if (call !== undefined) call.possiblyTwice = true
 }
 

@@ -12,7 +12,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist', 'client-package'))
 const ENTRIES = { index: 'src/client/index', agent: 'src/agent/over-http' }
 /** Rooms whose code the package may hold. */
-const ROOMS = /^(schemas|projections|src\/(client|agent|signing|resources|dialling))\//
+const ROOMS = /^(schemas|projections|src\/(client|agent|signing|resources|egress))\//
 /** Loaded when first used; the package does its other work without them. */
 const OPTIONAL = ['undici', 'ipaddr.js', 'minisearch', 'gpt-tokenizer', '@opentelemetry/api']
 

@@ -51,8 +51,8 @@ async function build() {
   const startedMs = Date.now()
   const expected = expectedOutputs()
   // The compiler believes its notes, not the files: where one is gone, it starts over.
-  const isWhole = existsSync(BUILD_INFO) && [...expected].every((file) => existsSync(join(DIST, file)))
-  if (!isWhole) rmSync(DIST, { recursive: true, force: true })
+  const isComplete = existsSync(BUILD_INFO) && [...expected].every((file) => existsSync(join(DIST, file)))
+  if (!isComplete) rmSync(DIST, { recursive: true, force: true })
   compile()
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
   embedWriter()

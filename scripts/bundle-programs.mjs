@@ -15,7 +15,7 @@ const PROGRAMS = {
   'compose-service': 'src/compose/compose-service.js',
   'writer-worker': 'src/store/sqlite/writer-worker.js',
   'reader-worker': 'src/compose/reader-worker.js',
-  'upkeep-worker': 'src/compose/upkeep-worker.js',
+  'indexing-worker': 'src/compose/indexing-worker.js',
   'index-ahead-worker': 'src/compose/index-ahead-worker.js',
   'verify-worker': 'src/compose/verify-worker.js',
 }

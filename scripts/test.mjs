@@ -15,9 +15,9 @@ import {
 const long = process.argv.includes('--long')
 const words = process.argv.slice(2).filter((word) => word !== '--long')
 const ELSEWHERE = [CONTENTION, KILL, ...SERVERS.map((server) => `store/${server}.`), ...OF_SERVERS]
-const isElsewhere = (file) => ELSEWHERE.some((beginning) => file.startsWith(beginning))
+const isRemote = (file) => ELSEWHERE.some((beginning) => file.startsWith(beginning))
 const isNamed = (file) => words.every((word) => file.includes(word))
-const files = testFiles({ long }).filter((file) => (words.length === 0 ? long || !isElsewhere(file) : isNamed(file)))
+const files = testFiles({ long }).filter((file) => (words.length === 0 ? long || !isRemote(file) : isNamed(file)))
 let sum = await runFiles(files, { long })
 if (long) for (const mode of Object.keys(THREAD_MODES)) sum = addUp(sum, await inThreadMode(mode))
 if (sum.files.length === 0) {

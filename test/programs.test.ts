@@ -50,7 +50,7 @@ function loadedFirst(file: string, found = new Set<string>()): ReadonlySet<strin
 }
 
 test('countersign/agent and countersign/client hold no package and nothing of the server until a ledger is opened (A420)', () => {
-  const rooms = /^dist\/(schemas|projections|src\/(agent|client|signing|resources|dialling))\//
+  const rooms = /^dist\/(schemas|projections|src\/(agent|client|signing|resources|egress))\//
   for (const entry of ['agent.js', 'client.js']) {
     const modules = [...loadedFirst(entry)].flatMap(modulesIn)
     assert.ok(modules.includes('dist/src/client/client.js'), 'the scan must see the modules')

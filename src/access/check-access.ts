@@ -2,7 +2,7 @@
  * @module Whether a token opens what was requested: by its scopes, by the run or the agent that it is bound to, and, where it speaks for one agent, by whose the
  * work is. One judgement for the API, the items of a batch, the pages and the ledger.
  */
-import { callByKey, type RunState, slot } from '../../projections/run-state.ts'
+import { callByKey, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { Command } from '../../schemas/commands.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import { callKey } from '../domain/calls.ts'
@@ -135,7 +135,7 @@ function runBelongsToAll(caller: Caller, { kind }: RunCommand): Refusal | undefi
 }
 
 /** Refused where what the command is about belongs to another agent, or to none. */
-export function foreignWork(
+export function othersWork(
   state: RunState,
   { caller, command, env }: { readonly caller: Caller; readonly command: RunCommand; readonly env: Env },
 ): Refusal | undefined {
@@ -167,11 +167,11 @@ function ownersOf(state: RunState, command: RunCommand, env: Env): readonly stri
       return claimOwners(state, command.body, env)
     case 'settle-reservation':
     case 'release': {
-      const reservation = state.reservations[slot(command.reservationId)]
+      const reservation = state.reservations[safeKey(command.reservationId)]
       return reservation === undefined ? [] : [reservation.agent]
     }
     case 'join': {
-      const fork = state.forks[slot(command.forkId)]
+      const fork = state.forks[safeKey(command.forkId)]
       return fork === undefined ? [] : [fork.agent]
     }
     default:
@@ -180,7 +180,7 @@ function ownersOf(state: RunState, command: RunCommand, env: Env): readonly stri
 }
 
 function callOwner(state: RunState, callId: string): readonly string[] {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   return call === undefined ? [] : [call.agent ?? NOBODYS]
 }
 

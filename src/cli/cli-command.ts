@@ -32,10 +32,10 @@ export class CliCommand extends Command {
   /** A flag is taken once: the last one would win, and the others be ignored. */
   override addOption(option: Option): this {
     super.addOption(option)
-    let isThere = false
+    let exists = false
     this.on(`option:${option.name()}`, (value: unknown) => {
-      if (isThere) this.error(`${option.long} is there twice: say it once, lists with commas`)
-      isThere = true
+      if (exists) this.error(`${option.long} is there twice: say it once, lists with commas`)
+      exists = true
       if (typeof value === 'string') this.#refuseFlagAsValue(option, value)
     })
     return this

@@ -1,7 +1,8 @@
 /** @module One checkpoint, taken to one witness, for `countersign checkpoint --witness`. */
+
+import { httpWitness } from '../integrations/witness-client.ts'
 import { askWitness, type Question } from '../ledger/log/ask-witness.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
-import { httpWitness } from '../outside/witness-client.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
 export interface Posting extends Omit<Question, 'knownSize'> {

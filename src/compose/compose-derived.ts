@@ -123,7 +123,9 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
   const rebuild = (): Promise<T> => rebuilt(options, kind)
   const isOwned = path !== undefined && hasOwner(path)
   const file =
-    path === undefined ? undefined : await (isOwned ? besideOwner(path, options, kind) : kind.read({ path, guard }))
+    path === undefined
+      ? undefined
+      : await (isOwned ? openReadOnlyCopy(path, options, kind) : kind.read({ path, guard }))
   if (file === undefined) return (await takenCopy(options, kind)) ?? rebuild()
   const reached = await usable(file, options, kind)
   if (reached === undefined) {
@@ -164,7 +166,7 @@ function isAlive(pid: number): boolean {
  * The file once its owner has said what it holds, and has brought it to where the store was at the question; or as it is, where that takes too long. It is opened
  * only then: run by root, to open a log that is being written is a change of it, and has the owner read the whole file again.
  */
-async function besideOwner<T extends DerivedFile & Checked>(
+async function openReadOnlyCopy<T extends DerivedFile & Checked>(
   path: string,
   { guard, store }: ReadingFilesOptions,
   kind: Kind<T>,
@@ -178,9 +180,9 @@ async function besideOwner<T extends DerivedFile & Checked>(
     looked = state
     const file = kind.read({ path, guard })
     const reached = file && kind.reached(file.over)?.position
-    const isThere = wanted === undefined || (reached !== undefined && store.comparePositions(reached, wanted) >= 0)
+    const exists = wanted === undefined || (reached !== undefined && store.comparePositions(reached, wanted) >= 0)
     // Written to in between, the file is looked at once more.
-    const isVouched = isThere && readRest(path, guard.rowKey())?.state === restState(path)
+    const isVouched = exists && readRest(path, guard.rowKey())?.state === restState(path)
     if (isVouched && file !== undefined && (await isAuthentic(file))) return { ...file, isVouched }
     file?.[Symbol.dispose]()
   }

@@ -1,5 +1,8 @@
 /** @module The files that follow the store: where they lie, who opens them for writing, and the thread that takes them over. */
 import { join } from 'node:path'
+import { HandedOver } from '../indexing/delegated.ts'
+import { IndexingThread } from '../indexing/indexing-thread.ts'
+import type { FileName } from '../indexing/protocol.ts'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { Log } from '../ledger/ports.ts'
 import type { Settings } from '../settings/config.ts'
@@ -13,11 +16,8 @@ import { auditBesideOwner, openSqliteAudit } from '../store/sqlite/sqlite-audit.
 import { logsBesideOwner, openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 import { openSqliteViews, viewsBesideOwner } from '../store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../store/view-store.ts'
-import { HandedOver } from '../upkeep/handed-over.ts'
-import type { FileName } from '../upkeep/protocol.ts'
-import { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import { workerProgram } from '../workers/worker-program.ts'
-import type { UpkeepPlaces } from './upkeep-worker.ts'
+import type { IndexingPlaces } from './indexing-worker.ts'
 
 type DerivedOptions = Omit<DerivedFileOptions, 'path'>
 
@@ -57,7 +57,7 @@ export interface FollowingFiles extends AsyncDisposable {
   readonly logs: LogStore
   readonly audit: AuditIndex
   /** Absent where the thread that writes the store writes these files, too. */
-  readonly upkeep?: UpkeepThread
+  readonly indexing?: IndexingThread
 }
 
 export interface FollowingOptions {
@@ -84,7 +84,7 @@ export function openFollowingFiles(settings: Settings, options: FollowingOptions
     const views = open(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
     const logs = open(openLogs(settings, { onRenewed, guard: logFileGuard(keys) }))
     const audit = open(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') }))
-    const program = upkeepProgram(settings)
+    const program = indexingProgram(settings)
     if (program === undefined || settings.store.kind !== 'sqlite')
       return { views, logs, audit, [Symbol.asyncDispose]: async () => close() }
     return inThread(settings, {
@@ -101,10 +101,10 @@ export function openFollowingFiles(settings: Settings, options: FollowingOptions
 }
 
 /** Undefined where none is wanted, and in a bundled program, which does not carry the thread's along. */
-function upkeepProgram({ upkeepThread }: Settings): URL | undefined {
-  if (upkeepThread === undefined) return undefined
-  if (upkeepThread.program !== undefined) return upkeepThread.program
-  return workerProgram(() => new URL('../../programs/upkeep-worker.js', import.meta.url))
+function indexingProgram({ indexingThread }: Settings): URL | undefined {
+  if (indexingThread === undefined) return undefined
+  if (indexingThread.program !== undefined) return indexingThread.program
+  return workerProgram(() => new URL('../../programs/indexing-worker.js', import.meta.url))
 }
 
 interface InThread extends FollowingOptions {
@@ -132,7 +132,7 @@ function inThread(
     logs: logsBesideOwner({ path: paths.logs, renew: renew('logs') }),
   }
   const kept = checkpointsPath(settings)
-  const places: UpkeepPlaces = { store: path, keys, paths, memoryBytes, ...(kept !== undefined && { kept }) }
+  const places: IndexingPlaces = { store: path, keys, paths, memoryBytes, ...(kept !== undefined && { kept }) }
   const handOver = (): void => {
     for (const { open } of Object.values(beside)) open()
     views.handOver(beside.views.file, {
@@ -142,8 +142,8 @@ function inThread(
     logs.handOver(beside.logs.file, {})
     audit.handOver(beside.audit.file, {})
   }
-  const thread = new UpkeepThread({
-    ...{ file: program, workerData: places, store, log, handOver, startMs: settings.upkeepThread?.startMs },
+  const thread = new IndexingThread({
+    ...{ file: program, workerData: places, store, log, handOver, startMs: settings.indexingThread?.startMs },
     onRenewed: (file, reason) => {
       onRenewed({ file: paths[file], reason })
       beside[file].renewed()
@@ -155,7 +155,7 @@ function inThread(
       views: views.file,
       logs: logs.file,
       audit: audit.file,
-      upkeep: thread,
+      indexing: thread,
     },
     [Symbol.asyncDispose]: async () => {
       // Closed here first: the thread leaves its files as the last one that has them open.

@@ -2,11 +2,11 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { SealFault } from '../ledger/identity/sealer.ts'
+import { LOCAL as IN_THIS_THREAD, type Indexing } from '../ledger/indexing.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
-import { HERE as IN_THIS_THREAD, type Upkeep } from '../ledger/upkeep.ts'
-import { ReaderThreads } from '../reading/reader-threads.ts'
-import { SideBySide } from '../reading/side-by-side.ts'
+import { ReaderThreads } from '../read-workers/reader-threads.ts'
+import { SideBySide } from '../read-workers/side-by-side.ts'
 import type { Settings } from '../settings/config.ts'
 import { AUDIT_FILE, LOG_FILE } from '../settings/places.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
@@ -20,7 +20,7 @@ const YOUNG_BYTES = 16 * 1024 * 1024
 export interface ReadersDeps {
   readonly index: AuditIndex
   /** Who writes the index; this thread where it is absent. */
-  readonly upkeep?: Pick<Upkeep, 'do'> | undefined
+  readonly indexing?: Pick<Indexing, 'do'> | undefined
   /** Told of events that do not verify. */
   readonly ledger: () => Pick<Ledger, 'integrity'> | undefined
 }
@@ -29,7 +29,7 @@ export interface ReadersDeps {
 export function openReaders(
   { store, keys, data, readThreads }: Settings,
   log: Log,
-  { index, upkeep = IN_THIS_THREAD, ledger }: ReadersDeps,
+  { index, indexing = IN_THIS_THREAD, ledger }: ReadersDeps,
 ): ReaderThreads | undefined {
   if (readThreads === 0 || store.kind !== 'sqlite') return undefined
   const file = readerProgram()
@@ -37,7 +37,7 @@ export function openReaders(
   const workerData = placesOf(store.path, { keys, data })
   const onFault = reportTo(ledger)
   return new ReaderThreads({
-    ...{ count: readThreads, file, workerData, log, onFault, index: ownerOf(index, upkeep) },
+    ...{ count: readThreads, file, workerData, log, onFault, index: ownerOf(index, indexing) },
     youngBytes: YOUNG_BYTES,
   })
 }
@@ -85,24 +85,24 @@ function reportTo(ledger: ReadersDeps['ledger']): (fault: SealFault) => void {
   return (fault) => ledger()?.integrity.reported(fault)
 }
 
-function ownerOf(index: AuditIndex, upkeep: Pick<Upkeep, 'do'>): IndexOwner {
+function ownerOf(index: AuditIndex, indexing: Pick<Indexing, 'do'>): IndexOwner {
   const vouch = async (damage?: string): Promise<string | undefined> => {
     if (damage !== undefined) index.renew(damage)
     return (await index.isAuthentic()) ? index.knownState() : undefined
   }
   return {
     vouch: (damage) =>
-      upkeep.do(
+      indexing.do(
         () => vouch(damage),
         (it) => it.indexOwner.vouch(damage),
       ),
     opening: () =>
-      upkeep.do(
+      indexing.do(
         async () => index.opening(),
         (it) => it.indexOwner.opening(),
       ),
     opened: () =>
-      upkeep.do(
+      indexing.do(
         async () => index.opened(),
         (it) => it.indexOwner.opened(),
       ),

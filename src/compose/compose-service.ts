@@ -134,7 +134,7 @@ function failureOf(work: Promise<void>): Promise<never> {
   return failed
 }
 
-type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers' | 'upkeep'> & {
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers' | 'indexing'> & {
   readonly webhook?: Pick<WebhookDeliveries, 'stats'> | undefined
 }
 
@@ -156,7 +156,7 @@ function edgeOf(
   const { values, ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, corsOrigins } =
     settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
-  return ({ ledger, keys: source, memory, work, readers, upkeep, webhook }, draining) => {
+  return ({ ledger, keys: source, memory, work, readers, indexing, webhook }, draining) => {
     const keys = latest(source)
     return createApp({
       ledger,
@@ -167,7 +167,7 @@ function edgeOf(
       memory,
       work,
       ...(readers && { readers }),
-      ...(upkeep && { upkeep }),
+      ...(indexing && { indexing }),
       disks: foldersOf(settings),
       ...(webhook && { webhook }),
       settings: {

@@ -83,7 +83,7 @@ const FOREIGN_COPY = 'the copy in the database is not one that this ledger wrote
 
 /** What became of a copy; undefined where none is kept. */
 interface Taken {
-  readonly isWhole: boolean
+  readonly isComplete: boolean
   readonly events: number | undefined
 }
 
@@ -96,7 +96,7 @@ async function takeCopy(
   const name = nameOf(kind)
   return await copies.read(name, async (copy, part) => {
     const note = noteOf(copy, name, kind.guard(keys))
-    return { isWhole: note !== undefined && (await takeFile(note, path, part)), events: note?.events }
+    return { isComplete: note !== undefined && (await takeFile(note, path, part)), events: note?.events }
   })
 }
 
@@ -110,7 +110,7 @@ export function copiesFor(open: () => Promise<SharedCopies | undefined>, keys: K
     await using copies = await open()
     if (kind === undefined || copies === undefined) return false
     const copy = await takeCopy({ copies, keys }, kind, path)
-    if (copy?.isWhole === false) throw new Error(FOREIGN_COPY)
+    if (copy?.isComplete === false) throw new Error(FOREIGN_COPY)
     return copy !== undefined
   }
 }
@@ -133,7 +133,8 @@ export class SharedFiles implements AsyncDisposable {
       if (existsSync(path)) continue
       try {
         const copy = await takeCopy({ copies, keys }, kind, path)
-        if (copy?.isWhole === true) log.info({ file: path, events: copy.events }, 'taken from the copy in the database')
+        if (copy?.isComplete === true)
+          log.info({ file: path, events: copy.events }, 'taken from the copy in the database')
         else if (copy !== undefined) log.warn({ file: path }, FOREIGN_COPY)
       } catch (error) {
         log.warn(

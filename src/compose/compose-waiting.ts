@@ -65,7 +65,7 @@ export function startOpening(settings: Settings, log: Log, opener: typeof openLe
 }
 
 function served(settings: Settings): Settings {
-  return { auditWaitMs: AUDIT_WAIT_MS, ...(settings.readThreads > 1 && { upkeepThread: {} }), ...settings }
+  return { auditWaitMs: AUDIT_WAIT_MS, ...(settings.readThreads > 1 && { indexingThread: {} }), ...settings }
 }
 
 function isAway(error: unknown): boolean {

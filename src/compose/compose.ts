@@ -5,16 +5,17 @@ import { existsSync } from 'node:fs'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import { parseJson } from '../../schemas/json.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
+import type { IndexingThread } from '../indexing/indexing-thread.ts'
+import { httpJudge } from '../integrations/judge-client.ts'
+import { timestampAuthority } from '../integrations/timestamp-client.ts'
+import { readWitnesses } from '../integrations/witness-client.ts'
 import { createLedger } from '../ledger/create-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import type { StartWatch } from '../ledger/log/log-deps.ts'
 import type { LogSettings } from '../ledger/log/log-settings.ts'
 import type { Log } from '../ledger/ports.ts'
-import { httpJudge } from '../outside/judge-client.ts'
-import { timestampAuthority } from '../outside/timestamp-client.ts'
-import { readWitnesses } from '../outside/witness-client.ts'
-import type { ReaderThreads } from '../reading/reader-threads.ts'
+import type { ReaderThreads } from '../read-workers/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { Settings } from '../settings/config.ts'
@@ -31,7 +32,6 @@ import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
 import { takeDataFolder, takeOwnership } from '../store/sqlite/owner-lock.ts'
 import { prepareStorePath } from '../store/sqlite/store-path.ts'
 import type { WalLoss } from '../store/sqlite/wal-loss.ts'
-import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import { checkpointsPath, openAuditIndex, openFollowingFiles, openLogs, openViews } from './compose-files.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
@@ -61,7 +61,7 @@ export interface OpenLedger extends AsyncDisposable {
   /** Absent: everything is read in this thread. */
   readonly readers?: ReaderThreads
   /** Absent: the files that follow the store are written in this thread. */
-  readonly upkeep?: UpkeepThread
+  readonly indexing?: IndexingThread
 }
 
 /** Whoever waits for a start that may take long. */
@@ -99,21 +99,21 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const sharing = await shareFiles(settings, keys, log)
     if (sharing !== undefined) opened.add(sharing)
     const files = opened.add(openFollowingFiles(settings, { keys, log, store, memoryBytes: memory.totalBytes }))
-    const { views, upkeep } = files
+    const { views, indexing } = files
     const logs = { store: files.logs, ...logSettings(settings), ...dialled.ofLogs }
     const audit = { onlyIfAsked: settings.auditIfAsked === true, waitMs: settings.auditWaitMs }
     let created: Ledger | undefined
-    const readers = openReaders(settings, log, { index: files.audit, upkeep, ledger: () => created })
+    const readers = openReaders(settings, log, { index: files.audit, indexing, ledger: () => created })
     created = await createLedger({
       store,
       views,
       keys,
       log,
       logs,
-      audit: { index: files.audit, ...audit, elsewhere: readers },
+      audit: { index: files.audit, ...audit, remote: readers },
       memory,
       work,
-      ...(upkeep && { upkeep: (host) => upkeep.begin(host) }),
+      ...(indexing && { indexing: (host) => indexing.begin(host) }),
       isOwnerGone: ownerCheck(settings),
       values: settings.values,
       scrubDays: settings.scrubDays,
@@ -126,7 +126,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     if (readers !== undefined) opened.add(readers)
     return {
       ...{ ledger, keys, store, memory, work },
-      ...{ ...(readers && { readers }), ...(upkeep && { upkeep }) },
+      ...{ ...(readers && { readers }), ...(indexing && { indexing }) },
       [Symbol.asyncDispose]: () => opened.close(),
     }
   } catch (error) {

@@ -1,10 +1,11 @@
 /** @module Entry of the thread that reads ahead of the one that writes the auditors' index: a read-only connection to the store, and no key. */
+
+import type { AheadCalls, AheadRange } from '../indexing/index-ahead.ts'
+import { PinnedStore } from '../indexing/pinned-store.ts'
 import { columnsOf, type PageColumns } from '../ledger/audit/page-columns.ts'
 import { threadGivesWay } from '../resources/give-way.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { openSqliteReader } from '../store/sqlite/sqlite-reader.ts'
-import type { AheadCalls, AheadRange } from '../upkeep/index-ahead.ts'
-import { PinnedStore } from '../upkeep/pinned-store.ts'
 import type { NoCalls } from '../workers/peer.ts'
 import { type Served, serveThread } from '../workers/serve-thread.ts'
 

@@ -3,9 +3,9 @@
  * crash or a full queue loses is asked again when the next handoff is refused for want of it.
  */
 import type { Finding } from '../../schemas/finding.ts'
+import type { HandoffJudge } from '../integrations/judge-client.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome } from '../ledger/ledger.ts'
 import type { Log } from '../ledger/ports.ts'
-import type { HandoffJudge } from '../outside/judge-client.ts'
 
 const AT_ONCE = 4
 const WAITING_MAX = 1_000

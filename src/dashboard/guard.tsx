@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { READ_OWN_RUNS, type TokenAccess } from '../access/access.ts'
+import { isAudited, readOf } from '../access/audit-trail.ts'
 import { accessRefusal, mayOpen } from '../access/check-access.ts'
-import { goesOnRecord, readOf } from '../access/on-record.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
@@ -212,7 +212,7 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
   if (audit === undefined) return
-  if (noted.verdict === undefined && !goesOnRecord(route.access, caller, deps.strictAccess)) {
+  if (noted.verdict === undefined && !isAudited(route.access, caller, deps.strictAccess)) {
     if (route.access.payloads === true) audit.notePayloads(caller, run)
     return
   }

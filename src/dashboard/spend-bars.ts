@@ -41,7 +41,11 @@ interface Amounts extends Omit<Bar, 'spent' | 'reserved'> {
 /** Largest first, but for days, which stay in their order. */
 export function spendScales(
   items: readonly JsonObject[],
-  { by, reserved, isWhole }: { readonly by: string; readonly reserved: readonly Reserved[]; readonly isWhole: boolean },
+  {
+    by,
+    reserved,
+    isComplete,
+  }: { readonly by: string; readonly reserved: readonly Reserved[]; readonly isComplete: boolean },
 ): readonly Scale[] {
   const held = by === 'agent' || by === 'run' ? heldBy(by, reserved) : new Map<string, Held>()
   const rows = items.map((item): Amounts => {
@@ -52,7 +56,7 @@ export function spendScales(
     return { ...spent, reservedTokens: own?.tokens ?? 0, reservedCost: own?.cost ?? '0' }
   })
   // Of groups that are on no page here it is not known that they spent nothing.
-  const waiting = isWhole ? [...held.values()] : []
+  const waiting = isComplete ? [...held.values()] : []
   for (const { key, currency, tokens, cost } of waiting)
     rows.push({ key, currency, tokens: 0, cost: '0', reservedTokens: tokens, reservedCost: cost })
   const currencies = [...new Set(rows.map(({ currency }) => currency))]

@@ -1,6 +1,6 @@
 /** @module Whether a claim may run without anybody's yes, with one that was granted, or has to wait for it (RUN-60, RUN-62, RUN-131, RUN-133). */
 import type { ApprovalState } from '../../projections/approval-state.ts'
-import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
 import {
   APPROVAL_EXPIRES_DEFAULT_MS,
   APPROVALS_OPEN_MAX,
@@ -58,12 +58,12 @@ const LOOK_AGAIN_MS = 2_000
  */
 export function approvalGate(state: RunState, gated: GatedClaim): Gate {
   const { phase, key, known } = gated
-  const current = state.approvals[slot(state.approvalKeys[slot(`${phase} ${key}`)] ?? '')]
+  const current = state.approvals[safeKey(state.approvalKeys[safeKey(`${phase} ${key}`)] ?? '')]
   const misnamed = approvalIdFault(state, gated, current)
   if (misnamed !== undefined) return misnamed
   const rules = rulesFor(state, gated)
   if (known !== undefined && known.status !== 'compensated' && known.approvalId !== undefined) {
-    const approval = state.approvals[slot(known.approvalId)]
+    const approval = state.approvals[safeKey(known.approvalId)]
     const other = approval === undefined ? undefined : otherUndoing(approval, rules, gated)
     return other === undefined ? { kind: 'open', approvalId: known.approvalId } : refusedOnRecord(state, gated, other)
   }
@@ -113,7 +113,7 @@ function byApproval(
 function approvalIdFault(state: RunState, gated: GatedClaim, current: ApprovalState | undefined): Refused | undefined {
   const { claim, known } = gated
   if (claim.approval === undefined) return undefined
-  const named = state.approvals[slot(claim.approval)]
+  const named = state.approvals[safeKey(claim.approval)]
   if (named === undefined) {
     const notFound = refusal('approval-not-found', `this run has no approval ${claim.approval}`, {
       pointer: '/approval',
@@ -212,7 +212,7 @@ interface Met {
  * on the same arguments, and without a word from anyone: a rule about that one counts for the call.
  */
 function rulesFor(state: RunState, { claim, phase, env }: GatedClaim): Met[] {
-  const manifest = state.manifests[slot(claim.agent ?? env.actor)]?.manifest.policy?.approve ?? []
+  const manifest = state.manifests[safeKey(claim.agent ?? env.actor)]?.manifest.policy?.approve ?? []
   const undoing = phase === 'compensation' ? undefined : undoneBy(claim)
   const named = [
     ...(state.policy.approve ?? []).map((rule) => ({ source: 'policy' as const, rule })),

@@ -1,6 +1,6 @@
 /** @module What people decide on a call that waits for them: once, on exactly its arguments, and in their own name (RUN-61, RUN-62). */
 import type { ApprovalState, Person } from '../../projections/approval-state.ts'
-import { type RunState, slot } from '../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { ApprovalNeed, DecideApproval } from '../../schemas/approval.ts'
 import { approvalExpired, expiredApproval, isExpired, usedRefusal } from './approval-gate.ts'
 import {
@@ -47,7 +47,7 @@ export function decideDenial(state: RunState, decision: OnApproval, env: Env): D
 export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env): Decision {
   const { approvalId, body } = decision
   const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
-  const approval = state.approvals[slot(approvalId)]
+  const approval = state.approvals[safeKey(approvalId)]
   if (approval === undefined) return refused(notFound(approvalId))
   if (!isGranted(approval))
     return refused(approval.status === 'used' ? usedRefusal(approval) : nothingGranted(approval))
@@ -105,7 +105,7 @@ function mustGoOn(state: RunState, { phase, scope }: ApprovalState): Refusal | u
 function decidable(state: RunState, decision: OnApproval, env: Env): { readonly approval: ApprovalState } | Refused {
   const { approvalId, body } = decision
   const refused = (refusal: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: refusal })
-  const approval = state.approvals[slot(approvalId)]
+  const approval = state.approvals[safeKey(approvalId)]
   if (approval === undefined) return refused(notFound(approvalId))
   if (approval.status !== 'pending') return refused(decidedAlready(approval))
   const closed = mustGoOn(state, approval)

@@ -1,6 +1,6 @@
 /** @module Hard budgets: nothing is reserved beyond a limit (RUN-43), and no tokens are handed over beyond one under a policy that says `overshoot: "refuse"` (RUN-80). */
 import { envelopeCharge } from '../../projections/run-budget.ts'
-import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, type ReservationState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import {
@@ -33,7 +33,7 @@ export function decideReservation(state: RunState, body: PostReservation, env: E
   return reserved.kind === 'refuse' ? reserved : append(...reserved.drafts)
 }
 
-export interface ClaimInHand {
+export interface PendingClaim {
   readonly callId: string
   readonly phase: Phase
   readonly key: string
@@ -43,8 +43,8 @@ export interface ClaimInHand {
 }
 
 /** The reservation that a claim asks for, in the claim's own write. What the attempt before it had reserved and not settled is charged. */
-export function reserveFor(state: RunState, claim: ClaimCall, inputs: ClaimInHand): Drafts {
-  const previous = state.reservations[slot(inputs.before?.reservationId ?? '')]
+export function reserveFor(state: RunState, claim: ClaimCall, inputs: PendingClaim): Drafts {
+  const previous = state.reservations[safeKey(inputs.before?.reservationId ?? '')]
   const abandoned = previous?.status === 'open' ? previous : undefined
   if (claim.reserve === undefined)
     return { kind: 'drafts', drafts: abandoned === undefined ? [] : [abandonedDraft(abandoned)] }
@@ -116,7 +116,7 @@ export function chargedAtEnd(
   expired: readonly ReservationState[],
 ): Draft[] {
   return silent.flatMap(({ reservationId }): Draft[] => {
-    const reservation = state.reservations[slot(reservationId ?? '')]
+    const reservation = state.reservations[safeKey(reservationId ?? '')]
     if (reservation?.status !== 'open' || expired.includes(reservation)) return []
     return [
       { type: 'ReservationExpired', data: { v: 1, reservationId: reservation.reservationId, cause: 'run-completed' } },

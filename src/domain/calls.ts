@@ -1,5 +1,5 @@
 /** @module The decision on a claim: who may run a call, who gets the recorded outcome, and who waits (RUN-7 to RUN-18). */
-import { type CallState, callByKey, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, callByKey, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import { type ClaimCall, LEASE_DEFAULT_MS } from '../../schemas/requests.ts'
@@ -42,7 +42,7 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: ClaimEnv): D
     claim,
     phase,
     ...identityOf(state, { claim, phase, env }),
-    undoes: phase === 'compensation' ? state.calls[slot(claim.key ?? '')] : undefined,
+    undoes: phase === 'compensation' ? state.calls[safeKey(claim.key ?? '')] : undefined,
   }
   const known = callByKey(state, phase, request.key)
   if (known !== undefined && (!isSameCall(known, request) || known.tool !== claim.tool)) {
@@ -206,7 +206,7 @@ function reserveFault(state: RunState): Refusal | undefined {
 function recursionFault(state: RunState, request: ClaimRequest): Refusal | undefined {
   const parent = request.claim.parentCall
   if (parent === undefined) return undefined
-  let ancestor = state.calls[slot(parent)]
+  let ancestor = state.calls[safeKey(parent)]
   if (ancestor === undefined) {
     return refusal('call-not-found', 'the parent call is not one of this run', { pointer: '/parentCall' })
   }
@@ -216,7 +216,7 @@ function recursionFault(state: RunState, request: ClaimRequest): Refusal | undef
       const fault = itself ? 'is its own ancestor: it would wait for itself' : `is nested deeper than ${ANCESTORS_MAX}`
       return refusal('recursive-call', `this call ${fault}`, { evidence: { callId: ancestor.callId } })
     }
-    ancestor = ancestor.parentCall === undefined ? undefined : state.calls[slot(ancestor.parentCall)]
+    ancestor = ancestor.parentCall === undefined ? undefined : state.calls[safeKey(ancestor.parentCall)]
   }
   return undefined
 }

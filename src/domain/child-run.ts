@@ -1,5 +1,5 @@
 /** @module Runs that are the work of a call of another run: linked in both streams (RUN-56 to RUN-58). */
-import { type RunState, slot } from '../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartRun } from '../../schemas/requests.ts'
 import { append, type Decision, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
@@ -16,7 +16,7 @@ export type ParentLink = NonNullable<EventBody<'RunStarted'>['childOf']>
 
 /** Why this call may not start a run, or take one up again; undefined where it may. `childId` is the run that it would be. */
 export function childFault(state: RunState, { callId, fence }: ParentClaim, childId: string): Refusal | undefined {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined || call.phase !== 'forward') {
     return refusal('call-not-found', `the run ${state.runId} has no call ${callId}`, { pointer: '/childOf/callId' })
   }
@@ -28,7 +28,7 @@ export function childFault(state: RunState, { callId, fence }: ParentClaim, chil
       evidence: { callId, status: call.status, expected: fence, actual: call.fence },
     })
   }
-  const known = state.children[slot(callId)]
+  const known = state.children[safeKey(callId)]
   if (known !== undefined && known !== childId) {
     return refusal('run-exists', 'this call has started another run: a call starts one', {
       pointer: '/id',
@@ -46,7 +46,7 @@ export function decideChildStarted(
   const fault = childFault(state, childOf, run)
   if (fault !== undefined) return refuse(fault)
   const { callId } = childOf
-  if (state.children[slot(callId)] !== undefined) return { kind: 'as-is' }
+  if (state.children[safeKey(callId)] !== undefined) return { kind: 'as-is' }
   return append({ type: 'ChildRunStarted', data: { v: 1, callId, run } })
 }
 

@@ -1,11 +1,11 @@
 /** @module Rollback: what is undone, in which order, and how it ended (RUN-28 to RUN-33). */
 
 import type { CallStatus } from '../../projections/run-state.ts'
-import { type CallState, isUndoing, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, isUndoing, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartCompensation } from '../../schemas/requests.ts'
 import { append, covers, type Decision, type Draft, type Env, mustOwn, refuse } from './decision.ts'
-import { leasesOver, type OutcomeInHand } from './lease.ts'
+import { leasesOver, type PendingOutcome } from './lease.ts'
 
 /** Calls nested deeper than this are refused, so that no walk over ancestors is long. */
 export const ANCESTORS_MAX = 256
@@ -111,35 +111,35 @@ export interface RollbackStep {
  * What an outcome means to the run's rollback, if there is one; nothing to a rollback of a scope below the run. A forward call that
  * was in flight joins the plan with its outcome; a verdict that changes later ends the rollback again.
  */
-export function rollbackStep(state: RunState, outcome: OutcomeInHand, env: Env): RollbackStep {
+export function rollbackStep(state: RunState, outcome: PendingOutcome, env: Env): RollbackStep {
   if (!state.compensations.some((each) => each.scope === undefined)) return { expired: [], end: [] }
   const expired = forwardLeasesOver(state, env).filter(({ call }) => call.callId !== outcome.call.callId)
   return { expired: expired.map(({ draft }) => draft), end: endOfRollback(state, [...expired, outcome]) }
 }
 
 /** The end of the run's rollback, where these outcomes are the last ones missing. */
-export function endOfRollback(state: RunState, outcomes: readonly OutcomeInHand[]): Draft[] {
+export function endOfRollback(state: RunState, outcomes: readonly PendingOutcome[]): Draft[] {
   const compensation = state.compensations.find((each) => each.scope === undefined)
   if (compensation === undefined || outcomes.every(({ call }) => call.phase === 'model')) return []
   return endOf(viewOf(state, outcomes), compensation.compensationId)
 }
 
-function forwardLeasesOver(state: RunState, env: Env): OutcomeInHand[] {
+function forwardLeasesOver(state: RunState, env: Env): PendingOutcome[] {
   return leasesOver(state, env).filter(({ call }) => call.phase === 'forward')
 }
 
-function viewOf(state: RunState, outcomes: readonly OutcomeInHand[]): View {
+function viewOf(state: RunState, outcomes: readonly PendingOutcome[]): View {
   const changed = new Map(outcomes.flatMap((outcome) => withOutcome(state, outcome)))
   return {
     forwardOrder: state.forwardOrder,
-    callOf: (callId) => changed.get(callId) ?? state.calls[slot(callId)],
+    callOf: (callId) => changed.get(callId) ?? state.calls[safeKey(callId)],
     answered: new Map(),
   }
 }
 
 /** The forward call as it will be; a copy, since a decision may not change the state it receives. */
-function withOutcome(state: RunState, { call, draft }: OutcomeInHand): [string, CallState][] {
-  const target = call.compensates === undefined ? call : state.calls[slot(call.compensates)]
+function withOutcome(state: RunState, { call, draft }: PendingOutcome): [string, CallState][] {
+  const target = call.compensates === undefined ? call : state.calls[safeKey(call.compensates)]
   if (target === undefined) return []
   const status = call.compensates === undefined ? forwardStatus(target, draft) : undoneStatus(draft)
   const willRetry = draft.type === 'CompensationFailed' && draft.data.willRetry === true

@@ -6,7 +6,7 @@ import {
   establishedDigest,
   type ForkState,
   type RunState,
-  slot,
+  safeKey,
 } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { ForkBranch } from '../../schemas/fork.ts'
@@ -76,8 +76,8 @@ export function decideFork(state: RunState, body: StartFork, env: Env): Decision
 /** The fork that the request names again, by a scope that it gives a branch; undefined where it gives none that is taken. */
 export function forkOfScopes(state: RunState, { branches }: StartFork): ForkState | undefined {
   for (const { scope } of branches) {
-    const forkId = scope === undefined ? undefined : state.forkScopes[slot(scope)]
-    if (forkId !== undefined) return state.forks[slot(forkId)]
+    const forkId = scope === undefined ? undefined : state.forkScopes[safeKey(scope)]
+    if (forkId !== undefined) return state.forks[safeKey(forkId)]
   }
   return undefined
 }
@@ -97,7 +97,7 @@ function forkExists(known: ForkState, requestDigest: string): Refusal {
 function freeScope(state: RunState, name: string): string {
   const path = `fork:${name.replaceAll(/[%/#]/g, encodeURIComponent)}`
   let scope = path
-  for (let n = 2; state.forkScopes[slot(scope)] !== undefined; n += 1) scope = `${path}#${n}`
+  for (let n = 2; state.forkScopes[safeKey(scope)] !== undefined; n += 1) scope = `${path}#${n}`
   return scope
 }
 
@@ -112,7 +112,7 @@ function branchesFault(state: RunState, branches: readonly ForkBranch[]): Refusa
         pointer: `/branches/${i}/scope`,
       })
     }
-    const registered = state.manifests[slot(agent)]?.hash
+    const registered = state.manifests[safeKey(agent)]?.hash
     if (manifestHash === undefined || manifestHash === registered) continue
     return refusal('manifest-mismatch', `the manifest registered for ${agent} has another hash`, {
       pointer: `/branches/${i}/manifestHash`,
@@ -124,7 +124,7 @@ function branchesFault(state: RunState, branches: readonly ForkBranch[]): Refusa
 
 /** A union is nobody's own words: it cannot be handed over in the name of one who signs them. */
 function unionFault(state: RunState, { join }: StartFork, agent: string): Refusal | undefined {
-  if (join !== 'union' || state.manifests[slot(agent)]?.manifest.requireSignature !== true) return undefined
+  if (join !== 'union' || state.manifests[safeKey(agent)]?.manifest.requireSignature !== true) return undefined
   return refusal('signature-invalid', `the manifest of ${agent} requires a signature, and a union has none`, {
     pointer: '/agent',
   })
@@ -136,7 +136,7 @@ export function* decideBranch(
   { forkId, body }: { readonly forkId: string; readonly body: ReportBranch },
   env: HandoffEnv,
 ): Paced<Decision> {
-  const fork = state.forks[slot(forkId)]
+  const fork = state.forks[safeKey(forkId)]
   if (fork === undefined) return refuse(noSuchFork(forkId))
   const branch = branchOf(fork, body.branch)
   if (branch === undefined) return refuse(noSuchBranch(fork, body.branch))
@@ -176,7 +176,7 @@ function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decisi
   const { branch, output, body } = inputs
   const { agent, manifestHash } = branch
   const { add, tokens, supersedes, signature, parent } = body
-  const manifest = state.manifests[slot(agent)]
+  const manifest = state.manifests[safeKey(agent)]
   const established = establishedDigest(state, env.headDigest ?? '')
   const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, add, tokens, supersedes, signature }
   const envelope = withDigest({ ...posted, parent: parent ?? established }, env)

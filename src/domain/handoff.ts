@@ -1,6 +1,6 @@
 /** @module The decision on a handoff: accept, or refuse and leave what was accepted last. */
 import { applyMode } from '../../projections/merge.ts'
-import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
+import { establishedDigest, type ManifestState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope } from '../../schemas/requests.ts'
@@ -60,7 +60,7 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
   if (closed !== undefined) return refuse(closed)
 
   const established = establishedDigest(state, env.headDigest ?? '')
-  const manifest = state.manifests[slot(posted.agent)]
+  const manifest = state.manifests[safeKey(posted.agent)]
   const envelope = withDigest(withDefaults(posted, established), env)
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
@@ -160,7 +160,7 @@ export function preconditionFault(
 }
 
 function isUsed(state: RunState, { signature = '', signed = '' }: SignedEnvelope, env: HandoffEnv): boolean {
-  return [signed, ...env.signatureSpellings(signature)].some((name) => state.signatures[slot(name)] !== undefined)
+  return [signed, ...env.signatureSpellings(signature)].some((name) => state.signatures[safeKey(name)] !== undefined)
 }
 
 function contextTooLarge(bytes: number): Refusal {

@@ -2,7 +2,7 @@
 
 import { applyMode } from '../../projections/merge.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
-import { type BranchState, type ForkState, type RunState, slot } from '../../projections/run-state.ts'
+import { type BranchState, type ForkState, type RunState, safeKey } from '../../projections/run-state.ts'
 import { type Conflict, unionOf } from '../../projections/three-way.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
@@ -41,7 +41,7 @@ interface Verdict {
  * recorded verdict answers.
  */
 export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput, env: HandoffEnv): Paced<Decision> {
-  const fork = state.forks[slot(forkId)]
+  const fork = state.forks[safeKey(forkId)]
   if (fork === undefined) return refuse(noSuchFork(forkId))
   if (fork.outcome !== undefined) return { kind: 'as-is' }
   const order = ranked(state, fork)

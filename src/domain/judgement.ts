@@ -1,6 +1,6 @@
 /** @module What a judge said about a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
 
-import { lastStep, type RunState, slot } from '../../projections/run-state.ts'
+import { lastStep, type RunState, safeKey } from '../../projections/run-state.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { isEqual } from '../../schemas/json.ts'
@@ -59,7 +59,7 @@ export function withJudgement<T extends Judged>(state: RunState, next: NextHando
 /** Whether the run's policy, or what the manifests of these agents add to it, says `judge: "reject"`. */
 export function heedsJudge(state: RunState, agents: readonly string[]): boolean {
   const policy = agents.reduce(
-    (before, agent) => withManifestPolicy(before, state.manifests[slot(agent)]?.manifest.policy),
+    (before, agent) => withManifestPolicy(before, state.manifests[safeKey(agent)]?.manifest.policy),
     state.policy,
   )
   return policy.judge === 'reject'

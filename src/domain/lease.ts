@@ -3,7 +3,7 @@ import type { CallState, RunState } from '../../projections/run-state.ts'
 import { DEADLINE_GRACE_MS, type Draft, type Env, nowMsOf } from './decision.ts'
 
 /** A call with the event that decides its outcome now: not folded yet. */
-export interface OutcomeInHand {
+export interface PendingOutcome {
   readonly call: CallState
   readonly draft: Draft
 }
@@ -41,7 +41,7 @@ export function reservationLeftByWall(deadline: string, state: RunState, nowMs: 
 }
 
 /** Every call whose lease is over, with the event that ends it. */
-export function leasesOver(state: RunState, env: Env): OutcomeInHand[] {
+export function leasesOver(state: RunState, env: Env): PendingOutcome[] {
   return openCalls(state)
     .filter((call) => isLeaseOver(call, state, env))
     .map((call) => ({ call, draft: leaseExpired(call, state, env) }))

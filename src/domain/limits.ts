@@ -1,5 +1,5 @@
 /** @module What stands against a budget's limits: before something is reserved, and after something was used. */
-import { type ReservationState, type RunState, type Spend, slot, zeroSpend } from '../../projections/run-state.ts'
+import { type ReservationState, type RunState, type Spend, safeKey, zeroSpend } from '../../projections/run-state.ts'
 import { budgetRefusalText } from '../../schemas/budget-refusal.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { addMoney, fromNano, MONEY_MAX_NANO, toNano } from '../../schemas/money.ts'
@@ -27,7 +27,7 @@ export function findExceeded(
     requested,
     scope: 'agent',
     spend: spendAfter(
-      state.spendByAgent[slot(requested.agent)] ?? zeroSpend(),
+      state.spendByAgent[safeKey(requested.agent)] ?? zeroSpend(),
       ended.filter((each) => each.agent === requested.agent),
     ),
   } as const
@@ -125,7 +125,7 @@ export function overshootOf(
 ): EventBody<'UsageRecorded'>['overshoot'] {
   const own = agentLimits(state.limits, used.agent)
   const ofRun = overBy(state.spend, { corrects, ...used, tokens: state.limits.tokens, cost: state.limits.cost?.limit })
-  const spend = state.spendByAgent[slot(used.agent)] ?? zeroSpend()
+  const spend = state.spendByAgent[safeKey(used.agent)] ?? zeroSpend()
   const ofAgent = overBy(spend, { corrects, ...used, tokens: own?.tokens, cost: own?.cost })
   const tokens = Math.max(ofRun.tokens, ofAgent.tokens)
   const [cost] = [ofRun.nano, ofAgent.nano].sort((a, b) => (a < b ? 1 : -1))

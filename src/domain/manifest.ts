@@ -1,5 +1,5 @@
 /** @module The decision that registers what an agent may read and change, and what its payloads look like. */
-import { type RunState, slot } from '../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { RegisterManifest } from '../../schemas/requests.ts'
 import type { ManifestBody } from '../../schemas/values.ts'
 import { append, type Decision, type Env, mustBeOpen, refuse } from './decision.ts'
@@ -18,7 +18,7 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
     if (!compiled.ok) return refuse(refusal('manifest-invalid', compiled.message, { pointer: '/schema' }))
   }
   const hash = env.digestOf(manifest)
-  const before = state.manifests[slot(agent)]
+  const before = state.manifests[safeKey(agent)]
   if (before?.hash === hash) return { kind: 'as-is' }
   const chars = charsOf(manifest) - (before === undefined ? 0 : charsOf(before.manifest))
   if (chars > 0 && chars + manifestChars(state) > MANIFESTS_MAX_CHARS) {

@@ -1,5 +1,5 @@
 /** @module The decisions that start, resume, bound and end a run (RUN-20 to RUN-24). */
-import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, type ReservationState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PolicyObject, ResolvedPolicy } from '../../schemas/policy.ts'
@@ -9,7 +9,7 @@ import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
 import type { ParentLink } from './child-run.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
-import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
+import { isLeaseOver, leasesOver, openCalls, type PendingOutcome } from './lease.ts'
 import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { underTenantPolicy, withApprovals } from './validator/policy/with-tenant.ts'
@@ -105,7 +105,7 @@ function runOwned(owned: readonly CallState[]): Refusal {
 
 /** Notes in the run that was left that another was started from it: once, and after its end as well. */
 export function decideBranched(state: RunState, body: Omit<EventBody<'RunBranched'>, 'v'>): Decision {
-  if (state.branches[slot(body.run)] !== undefined) return { kind: 'as-is' }
+  if (state.branches[safeKey(body.run)] !== undefined) return { kind: 'as-is' }
   return append({ type: 'RunBranched', data: { v: 1, ...body } })
 }
 
@@ -145,13 +145,13 @@ function mustBeRecorded(state: RunState): Refusal | undefined {
 const OPEN_WORK_SHOWN = 100
 
 interface Met {
-  readonly over: readonly OutcomeInHand[]
+  readonly over: readonly PendingOutcome[]
   readonly expired: readonly ReservationState[]
   /** Model calls of which nothing will be heard. */
   readonly silent: readonly CallState[]
 }
 
-function isInDoubt(call: CallState, over: readonly OutcomeInHand[]): boolean {
+function isInDoubt(call: CallState, over: readonly PendingOutcome[]): boolean {
   return call.status === 'in-doubt' || over.some((each) => each.call === call)
 }
 

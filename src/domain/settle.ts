@@ -1,5 +1,5 @@
 /** @module The decisions that end, prolong or resolve a claim (RUN-13 to RUN-17). */
-import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { LEASE_MAX_MS, type RenewCall, type ResolveCall, type SettleCall } from '../../schemas/requests.ts'
 import { inDoubt, leaseEnded } from './calls.ts'
@@ -28,7 +28,7 @@ type Outcome = 'succeeded' | 'failed' | 'unknown'
 
 /** Records an outcome. Past the deadline the same fence is still accepted: the best evidence is never thrown away. */
 export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCall>, env: Env): Decision {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
   if (body.fence < call.fence) return staleSettle(state, call, { body, env })
   if (body.fence > call.fence) return refuse(staleFence(call, body.fence))
@@ -115,7 +115,7 @@ function noSuchCall(callId: string): Refusal {
 
 /** Doubles the lease, up to its longest. */
 export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>, env: Env): Decision {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
   if (body.fence !== call.fence) return refuse(staleFence(call, body.fence))
   if (call.status === 'in-doubt') return refuse(inDoubt(call))
@@ -133,7 +133,7 @@ export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>
 
 /** Somebody looked: ends the doubt on their evidence. Once: the same again is answered as it was, and another one is refused. */
 export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveCall>, env: Env): Decision {
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
   const over = isLeaseOver(call, state, env)
   if (call.status !== 'in-doubt' && !over) {

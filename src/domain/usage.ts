@@ -1,5 +1,5 @@
 /** @module What was used: always recorded, as overshoot where it is over (RUN-44). Only reservations are refused. */
-import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, type ReservationState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { subtractMoney } from '../../schemas/money.ts'
 import type { PostUsage, ReleaseReservation, SettleReservation } from '../../schemas/requests.ts'
@@ -16,7 +16,7 @@ export function decideSettleReservation(
   state: RunState,
   { reservationId, body }: { reservationId: string; body: SettleReservation },
 ): Decision {
-  const reservation = state.reservations[slot(reservationId)]
+  const reservation = state.reservations[safeKey(reservationId)]
   if (reservation === undefined) return refuse(noSuchReservation(reservationId))
   if (!isUnsettled(reservation)) return refuse(reservationEnded(reservation))
   const usage = usageDrafts(state, body.usage, { agent: reservation.agent, callId: reservation.callId, reservationId })
@@ -27,7 +27,7 @@ export function decideRelease(
   state: RunState,
   { reservationId, body }: { reservationId: string; body: ReleaseReservation },
 ): Decision {
-  const reservation = state.reservations[slot(reservationId)]
+  const reservation = state.reservations[safeKey(reservationId)]
   if (reservation === undefined) return refuse(noSuchReservation(reservationId))
   if (reservation.status !== 'open') return refuse(reservationEnded(reservation))
   const reason = body.reason === undefined ? {} : { reason: body.reason }
@@ -65,7 +65,7 @@ export function usageDrafts(
   const mixed = currencyFault(state, usage.currency)
   if (mixed !== undefined) return refuseUsage(mixed, '/usage/currency')
 
-  const known = of.reservationId === undefined ? undefined : state.reservations[slot(of.reservationId)]
+  const known = of.reservationId === undefined ? undefined : state.reservations[safeKey(of.reservationId)]
   const reservation = known !== undefined && isUnsettled(known) ? known : undefined
   const agent = known?.agent ?? of.agent
   const more = subtractMoney(usage.cost ?? '0', reservation?.cost ?? '0')
@@ -91,7 +91,7 @@ function refuseUsage(fault: Refusal, pointer: string): Refused {
 
 /** Gives back what a call had reserved and, as its outcome says, not used. */
 export function releaseOf(state: RunState, reservationId: string | undefined): Draft[] {
-  if (reservationId === undefined || state.reservations[slot(reservationId)]?.status !== 'open') return []
+  if (reservationId === undefined || state.reservations[safeKey(reservationId)]?.status !== 'open') return []
   return [{ type: 'BudgetReleased', data: { v: 1, reservationId } }]
 }
 

@@ -1,5 +1,5 @@
 /** @module What a run waits for beside calls: a signal from outside, a time, or whichever comes first; each signal ends one wait (RUN-66 to RUN-69). */
-import { type RunState, slot } from '../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { HeldSignal, WaitState } from '../../projections/wait-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
@@ -40,7 +40,7 @@ const FAULTS_MAX = 20
 /** Starts a wait, or says where it stands: to the same place always the same. Past its end it is over by the first command that finds it so. */
 export function decideWait(state: RunState, body: StartWait & { readonly eventAt: EventAt }, env: Env): Decision {
   const key = waitKey(body, env.digestOf)
-  const known = state.waits[slot(state.waitKeys[slot(key)] ?? '')]
+  const known = state.waits[safeKey(state.waitKeys[safeKey(key)] ?? '')]
   const takenOver = state.status === 'open' ? mustOwn(state, body.runFence) : undefined
   if (takenOver !== undefined) return refuse(takenOver)
   if (known !== undefined && known.status !== 'waiting') return { kind: 'as-is' }

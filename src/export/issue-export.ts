@@ -10,6 +10,7 @@ import { type Loss, lossesMember } from '../../schemas/loss.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
+import { type ExportRecord, exportRecord } from './audit-trail.ts'
 import {
   type BodyMaker,
   bodyOf,
@@ -26,8 +27,7 @@ import { type EventPages, pagesOf, type RunBefore, withBefore } from './export-p
 import { type Refused, refusedBy } from './export-refusal.ts'
 import { type ExportFormat, type ExportScope, type FormatWriter, leafWithin } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
-import { type PartInHand, partFrom } from './log-part.ts'
-import { type ExportRecord, exportRecord } from './on-record.ts'
+import { type PendingPart, partFrom } from './log-part.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
 
@@ -75,7 +75,7 @@ export async function prepareExport(
     ...{ exportId: randomUUID(), format: request.format, run, tree: pin.tree },
     filter: from === undefined ? (filter as JsonObject) : { from },
   })
-  const inHand: ExportInHand = {
+  const pending: PendingExport = {
     ...{ ledger, caller, request, pin, elsewhere, part: part?.value, pages: pages.value, record },
   }
   return {
@@ -84,7 +84,7 @@ export async function prepareExport(
       format: FORMATS[request.format],
       pin,
       start: () => record.start(resume?.offset),
-      chunks: (signal) => chunksOf(inHand, signal),
+      chunks: (signal) => chunksOf(pending, signal),
     },
   }
 }
@@ -107,12 +107,12 @@ export async function* exportText(
   for await (const chunk of prepared.value.chunks()) yield Buffer.from(chunk).toString()
 }
 
-interface ExportInHand {
+interface PendingExport {
   readonly ledger: Ledger
   readonly caller: Caller
   readonly request: ExportRequest
   readonly pin: ExportPin
-  readonly part: PartInHand | undefined
+  readonly part: PendingPart | undefined
   readonly pages: EventPages
   readonly record: ExportRecord
   readonly elsewhere: BodyMaker | undefined
@@ -123,7 +123,7 @@ function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
   return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
 }
 
-function chunksOf(inputs: ExportInHand, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
+function chunksOf(inputs: PendingExport, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
   const made = { ...NOTHING_MADE }
   const cut = (): Promise<void> => inputs.record.cut(made)
   return orUnbegun(fileChunks(inputs, made, { signal, cut }), cut)
@@ -135,7 +135,11 @@ interface Ends {
   readonly cut: () => Promise<void>
 }
 
-async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
+async function* fileChunks(
+  input: PendingExport,
+  made: Making,
+  { signal, cut }: Ends,
+): AsyncGenerator<Uint8Array, void> {
   const body = bodyFor(input)
   let found: readonly Loss[] = []
   let complete = false
@@ -165,7 +169,7 @@ async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: E
 
 /** What the log knows of a run beyond what was read of it. */
 async function lostBehind(
-  { ledger, caller, request, pin }: ExportInHand,
+  { ledger, caller, request, pin }: PendingExport,
   { events }: MadeSoFar,
 ): Promise<readonly Loss[]> {
   const { run, ...filter } = request.query ?? {}
@@ -174,7 +178,7 @@ async function lostBehind(
 }
 
 function trailerOf(
-  { ledger, caller, request, pin, part }: ExportInHand,
+  { ledger, caller, request, pin, part }: PendingExport,
   { events, digest }: MadeSoFar,
   losses: readonly Loss[] | undefined,
 ): ExportTrailer {
@@ -195,11 +199,11 @@ function trailerOf(
 }
 
 /** In another thread where there is one; else here. */
-function bodyFor(input: ExportInHand): ExportBody {
-  return bodyElsewhere(input) ?? bodyHere(input)
+function bodyFor(input: PendingExport): ExportBody {
+  return remoteBody(input) ?? localBody(input)
 }
 
-function bodyElsewhere(input: ExportInHand): ExportBody | undefined {
+function remoteBody(input: PendingExport): ExportBody | undefined {
   const { caller, request, pin, elsewhere, part } = input
   const { format, query = {}, resume } = request
   const { run } = query
@@ -222,7 +226,7 @@ function bodyElsewhere(input: ExportInHand): ExportBody | undefined {
 }
 
 /** Stretches of the tenant's log. */
-function linesHere(input: ExportInHand): LinesMaker {
+function linesHere(input: PendingExport): LinesMaker {
   const { ledger, caller, request } = input
   let writer: FormatWriter | undefined
   return (range, isFirst) => {
@@ -233,7 +237,7 @@ function linesHere(input: ExportInHand): LinesMaker {
   }
 }
 
-function bodyHere(input: ExportInHand): ExportBody {
+function localBody(input: PendingExport): ExportBody {
   const { ledger, caller, request, part } = input
   const writer = FORMATS[request.format].open(scopeOf(input))
   const runBefore: RunBefore = async (of, to) => {
@@ -248,7 +252,7 @@ function bodyHere(input: ExportInHand): ExportBody {
   return bodyOf({ pages, reading, writer, offset: request.resume?.offset ?? 0, portionBytes: PORTION_BYTES })
 }
 
-function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHand): ExportScope {
+function scopeOf({ ledger, caller: { tenant }, pin, request, part }: PendingExport): ExportScope {
   const size = pin.tree?.size ?? 0
   const filter = filterOf(request.query ?? {})
   return {
@@ -260,7 +264,7 @@ function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHan
   }
 }
 
-function placeOf({ from, root, edge, last }: PartInHand): NonNullable<ExportScope['part']> {
+function placeOf({ from, root, edge, last }: PendingPart): NonNullable<ExportScope['part']> {
   const beforeMs = Date.parse(last?.header.time ?? '')
   return { from, root, edge, beforeMs: Number.isNaN(beforeMs) ? 0 : beforeMs }
 }

@@ -6,13 +6,13 @@ import type { PartHead } from '../../schemas/export-trailer.ts'
 import type { Caller, ExportPin, Ledger, PinnedEdge } from '../ledger/ledger.ts'
 import type { Refused } from './export-refusal.ts'
 
-export interface PartInHand extends PartHead {
+export interface PendingPart extends PartHead {
   readonly last: PinnedEdge['last']
   /** Of the log at the pin: where the next part begins. */
   readonly to: number
 }
 
-export type FoundPart = { readonly ok: true; readonly value: PartInHand } | Refused
+export type FoundPart = { readonly ok: true; readonly value: PendingPart } | Refused
 
 /** What a part from this leaf to the pin goes on from. Throws `LogGapError` where the store lost the event before it. */
 export async function partFrom({ exports }: Ledger, caller: Caller, from: number, pin: ExportPin): Promise<FoundPart> {

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Found } from '../ledger/ledger.ts'
 import type { MemoryAccount } from '../resources/memory-budget.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import { etagMatches } from './parameters.ts'
 import { type Problem, problemBody, retryAfterMs, statusOf } from './problems.ts'
 
@@ -82,7 +82,7 @@ export function ofLength(response: Response, length: number): Response {
 }
 
 /** Counts an answer until its connection has taken it or is gone. */
-export function countUnsent(account: MemoryAccount, c: EdgeContext, response: Response): void {
+export function countUnsent(account: MemoryAccount, c: HttpContext, response: Response): void {
   const length = chars.get(response)
   const outgoing = c.env?.outgoing
   if (length === undefined || outgoing === undefined || outgoing.destroyed) return

@@ -1,12 +1,12 @@
 /** @module What the HTTP edge is handed, and its limits. */
 import { setMaxListeners } from 'node:events'
 import type { RateSettings } from '../access/rates.ts'
+import type { IndexingThread } from '../indexing/indexing-thread.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ReaderThreads } from '../reading/reader-threads.ts'
+import type { ReaderThreads } from '../read-workers/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
-import type { UpkeepThread } from '../upkeep/upkeep-thread.ts'
 import type { WebhookCounters } from './webhook-metrics.ts'
 
 const KIB = 1024
@@ -66,7 +66,7 @@ export interface AppOptions {
   readonly log: HttpLog
   readonly version: string
   readonly settings?: Partial<HttpSettings>
-  /** The time that readers share: the ledger's upkeep has its part in it, too. */
+  /** The time that readers share: the ledger's indexing has its part in it, too. */
   readonly work?: WorkQueue
   /** Shared with the ledger behind; one of its own by default. */
   readonly memory?: MemoryBudget
@@ -75,7 +75,7 @@ export interface AppOptions {
   /** Threads that make exports, bundles, replays and answers; absent: the thread that answers makes them. */
   readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
   /** The thread that writes the files that follow the store, for its counters; absent where there is none. */
-  readonly upkeep?: Pick<UpkeepThread, 'stats'>
+  readonly indexing?: Pick<IndexingThread, 'stats'>
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */
@@ -84,7 +84,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'upkeep' | 'webhook'
+type Optional = 'readers' | 'indexing' | 'webhook'
 
 /** The same with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

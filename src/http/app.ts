@@ -5,15 +5,15 @@ import { jsonText } from './answers.ts'
 import { type AppOptions, appDeps } from './app-deps.ts'
 import { CORS_PATHS, corsFor } from './cors.ts'
 import { dispatcher, type Gate } from './dispatch.ts'
-import type { EdgeEnv } from './edge-context.ts'
 import { failure } from './failure.ts'
+import type { HttpEnv } from './http-context.ts'
 import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { requestLog } from './request-log.ts'
-import type { Edge, OpenRoute, Route } from './route.ts'
+import type { HttpDeps, OpenRoute, Route } from './route.ts'
 import { answerRoutes } from './routes/answers.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -52,26 +52,26 @@ const runRoutesAll = [
 ]
 
 /** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */
-export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
-  const edge = createEdge(options)
-  const metrics = createMetrics(edge)
-  const gate: Gate = { edge, metrics }
-  const app = new OpenAPIHono<EdgeEnv>()
-  if (edge.settings.requestLog) app.use(requestLog(edge))
-  const { corsOrigins } = edge.settings
+export function createApp(options: AppOptions): OpenAPIHono<HttpEnv> {
+  const deps = createHttpDeps(options)
+  const metrics = createMetrics(deps)
+  const gate: Gate = { deps, metrics }
+  const app = new OpenAPIHono<HttpEnv>()
+  if (deps.settings.requestLog) app.use(requestLog(deps))
+  const { corsOrigins } = deps.settings
   if (corsOrigins.length > 0) for (const path of CORS_PATHS) app.use(path, corsFor(corsOrigins))
-  const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(edge, metrics), documentRoute(app)]
+  const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(deps, metrics), documentRoute(app)]
   for (const route of routes) {
     registerRoute(app, route)
     app.on(route.method.toUpperCase(), honoPath(route), dispatcher(route, gate))
   }
   mountDashboard(app, gate)
   app.notFound(noRoute(routes))
-  app.onError((error, c) => failure(error, edge, c))
+  app.onError((error, c) => failure(error, deps, c))
   return app
 }
 
-function createEdge(options: AppOptions): Edge {
+function createHttpDeps(options: AppOptions): HttpDeps {
   const deps = appDeps(options)
   const { streamsPerTenant, tokenCheckMs: checkMs } = deps.settings
   const rates = createRates(deps.settings, deps.memory, deps.now)
@@ -97,7 +97,7 @@ function batchOps(): ReadonlyMap<string, BatchOp> {
 }
 
 /** Made when first requested: most processes are never asked. */
-function documentRoute(app: OpenAPIHono<EdgeEnv>): OpenRoute {
+function documentRoute(app: OpenAPIHono<HttpEnv>): OpenRoute {
   let text: string | undefined
   return {
     access: 'open',

@@ -11,7 +11,7 @@ const NOTHING_YET: LedgerStats = {
   refusals: {},
   storeFaults: [],
   inFlightAppends: 0,
-  hotRuns: 0,
+  cachedRuns: 0,
   integrity: { faults: 0 },
   lagEvents: [],
   stoppedLogs: [],

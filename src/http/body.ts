@@ -9,7 +9,7 @@ import type { WriteTurns } from '../resources/write-turns.ts'
 import { policyError, schemaErrors } from '../signing/schema-errors.ts'
 import { type JsonResult, parseStrictJson, parseStrictJsonInSlices } from '../signing/strict-json.ts'
 import type { Principal } from '../signing/tokens.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import type { Parsed } from './parameters.ts'
 import { type Problem, problem } from './problems.ts'
 
@@ -30,14 +30,14 @@ export interface BodyLimits {
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
 interface BodyOf {
-  readonly c: EdgeContext
-  readonly edge: { readonly work: WorkQueue }
+  readonly c: HttpContext
+  readonly deps: { readonly work: WorkQueue }
   readonly caller: Principal
   readonly body?: HeldBody | undefined
 }
 
 /** Reads and parses a JSON body. The bytes are counted as they come: neither a missing nor a false length gets more in. */
-export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
+export async function readJson({ c, body, deps, caller }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
   const refused = typeFault(c)
   if (refused !== undefined) return { ok: false, problem: refused }
   const read = await readBytes({ c, body }, limits.maxBytes)
@@ -48,7 +48,7 @@ export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLi
   const needless = read.value.byteLength < SLICED_BYTES ? undefined : await limits.refusal?.()
   if (needless !== undefined) return fault(needless)
 
-  const parsing = parsedBy(edge.work.writes, { tenant: caller.tenant, caller: caller.subject }, read.value, limits)
+  const parsing = parsedBy(deps.work.writes, { tenant: caller.tenant, caller: caller.subject }, read.value, limits)
   const parsed = parsing instanceof Promise ? await parsing : parsing
   if (parsed.ok) return parsed
   const { code, pointer, offset, message } = parsed.error
@@ -82,7 +82,7 @@ export function checkBody<T>(schema: z.ZodType<T>, value: Json): Parsed<T> {
   return fault(problem('policy-invalid', message, { pointer, evidence: { errors } }))
 }
 
-function typeFault(c: EdgeContext): Problem | undefined {
+function typeFault(c: HttpContext): Problem | undefined {
   const encoding = c.req.header('content-encoding')
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return problem('unsupported-content-encoding', 'send the body as it is', {
@@ -192,7 +192,7 @@ export function holdBody(memory: MemoryBudget, { c, tenant, maxBytes }: BodyToHo
 }
 
 interface BodyToHold {
-  readonly c: EdgeContext
+  readonly c: HttpContext
   readonly tenant: string
   readonly maxBytes: number
 }
@@ -243,7 +243,7 @@ class BodyInMemory implements HeldBody {
 }
 
 /** A body that says it is too large is refused by whoever reads it. */
-function declaredBytes(c: EdgeContext, maxBytes: number): number | undefined {
+function declaredBytes(c: HttpContext, maxBytes: number): number | undefined {
   const declared = Number(c.req.header('content-length') ?? Number.NaN)
   if (Number.isNaN(declared)) return undefined
   return declared > maxBytes ? 0 : Math.max(0, declared)

@@ -8,7 +8,7 @@ import { etag, json, problemResponse } from './answers.ts'
 import { type BodyLimits, checkBody, readJson } from './body.ts'
 import { NoQuery, type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './parameters.ts'
 import { type Problem, problem, problemOf } from './problems.ts'
-import type { Ask, CommandSpec, GuardedRoute } from './route.ts'
+import type { CommandSpec, GuardedRoute, RequestContext } from './route.ts'
 
 type Success = Extract<Outcome, { ok: true }>
 
@@ -28,7 +28,7 @@ export interface CommandRoute<Body extends object> {
   /** Its body carries arguments or a result, which may be large. */
   readonly takesValue?: boolean
   /** Runs in place of `ledger.execute`, where an answer may have to wait. */
-  readonly execute?: (ask: Ask, ready: ReadyCommand) => Promise<Outcome>
+  readonly execute?: (context: RequestContext, ready: ReadyCommand) => Promise<Outcome>
 }
 
 /** A command that has passed every check of this edge. */
@@ -61,53 +61,57 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     ...(isAccepted && { answers: { 202: 'Recorded, and held for later.' } }),
     ...(takesValue && { takesValue }),
     spec,
-    handle: async (ask) => {
-      const read = await readJson(ask, limitsOf(ask, spec))
-      const checked = read.ok ? checkCommand(ask, spec, read.value) : read
+    handle: async (context) => {
+      const read = await readJson(context, limitsOf(context, spec))
+      const checked = read.ok ? checkCommand(context, spec, read.value) : read
       const ready = checked instanceof Promise ? await checked : checked
-      if (!ready.ok) return problemResponse(ready.problem, ask.path)
-      return commandResponse(await execute(ask, ready.value), spec, ask)
+      if (!ready.ok) return problemResponse(ready.problem, context.path)
+      return commandResponse(await execute(context, ready.value), spec, context)
     },
   }
 }
 
-const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand): Promise<Outcome> =>
-  edge.ledger.execute(caller, run, command, info)
+const executeNow = ({ deps, caller, run }: RequestContext, { command, info }: ReadyCommand): Promise<Outcome> =>
+  deps.ledger.execute(caller, run, command, info)
 
-function limitsOf(ask: Ask, spec: CommandSpec): BodyLimits {
-  const { bodyMaxBytes, valueBodyMaxBytes } = ask.edge.settings
-  const refusal = (): Promise<Problem | undefined> => unknownRun(ask)
+function limitsOf(context: RequestContext, spec: CommandSpec): BodyLimits {
+  const { bodyMaxBytes, valueBodyMaxBytes } = context.deps.settings
+  const refusal = (): Promise<Problem | undefined> => unknownRun(context)
   return spec.takesValue === true
     ? { maxBytes: valueBodyMaxBytes, maxKeys: VALUE_MAX_KEYS, refusal }
     : { maxBytes: bodyMaxBytes, refusal }
 }
 
-async function unknownRun({ edge, caller, run }: Ask): Promise<Problem | undefined> {
-  const found = await readRun(edge.ledger, caller, run)
+async function unknownRun({ deps, caller, run }: RequestContext): Promise<Problem | undefined> {
+  const found = await readRun(deps.ledger, caller, run)
   return found?.ok === false && found.refusal.code === 'run-not-found' ? found.refusal : undefined
 }
 
-function checkCommand(ask: Ask, spec: CommandSpec, value: Json): Parsed<ReadyCommand> | Promise<Parsed<ReadyCommand>> {
+function checkCommand(
+  context: RequestContext,
+  spec: CommandSpec,
+  value: Json,
+): Parsed<ReadyCommand> | Promise<Parsed<ReadyCommand>> {
   const body = checkBody(spec.body, value)
   if (!body.ok) return body
   const ready = (info: Parsed<RequestInfo>): Parsed<ReadyCommand> =>
-    info.ok ? { ok: true, value: { command: spec.command(body.value, ask.item), info: info.value } } : info
-  const info = requestInfo(ask, value)
+    info.ok ? { ok: true, value: { command: spec.command(body.value, context.item), info: info.value } } : info
+  const info = requestInfo(context, value)
   return info instanceof Promise ? info.then(ready) : ready(info)
 }
 
 /** What the headers add to a command. */
-export function requestInfo(ask: Ask, body: Json): Parsed<RequestInfo> | Promise<Parsed<RequestInfo>> {
-  const { c, path } = ask
+export function requestInfo(context: RequestContext, body: Json): Parsed<RequestInfo> | Promise<Parsed<RequestInfo>> {
+  const { c, path } = context
   const key = parseIdempotencyKey(c.req.header('idempotency-key'))
   if (!key.ok) return key
   const ifMatch = parseIfMatch(c.req.header('if-match'))
   if (!ifMatch.ok) return ifMatch
-  if (ifMatch.value === 'never') return neverMatches(ask)
+  if (ifMatch.value === 'never') return neverMatches(context)
 
   const traceparent = validTraceparent(c.req.header('traceparent'))
   const value: RequestInfo = {
-    bodyBytes: ask.body?.bytes,
+    bodyBytes: context.body?.bytes,
     ...(traceparent !== undefined && { traceparent }),
     ...(ifMatch.value !== undefined && { ifMatch: ifMatch.value }),
     ...(key.value !== undefined && { idempotency: { key: key.value, method: 'POST', path, body } }),
@@ -116,8 +120,8 @@ export function requestInfo(ask: Ask, body: Json): Parsed<RequestInfo> | Promise
 }
 
 /** `If-Match` names no revision that any run can have: the answer is 412, but only to who may know that the run is there. */
-async function neverMatches({ edge, caller, run, c }: Ask): Promise<Parsed<never>> {
-  const found = await readRun(edge.ledger, caller, run)
+async function neverMatches({ deps, caller, run, c }: RequestContext): Promise<Parsed<never>> {
+  const found = await readRun(deps.ledger, caller, run)
   if (found !== undefined && !found.ok) return { ok: false, problem: found.refusal }
   const refused = problem('revision-conflict', 'the entity tag is none of this run', {
     evidence: { expected: c.req.header('if-match') ?? '', actual: found === undefined ? null : found.revision },
@@ -138,7 +142,7 @@ export function outcomeStatus(outcome: Success, spec: CommandSpec): number {
 function commandResponse(
   outcome: Outcome,
   spec: CommandSpec,
-  { caller, path }: Pick<Ask, 'caller' | 'path'>,
+  { caller, path }: Pick<RequestContext, 'caller' | 'path'>,
 ): Response {
   const replayed = outcome.replayed ? { 'idempotency-replayed': 'true' } : undefined
   if (!outcome.ok) {

@@ -1,7 +1,7 @@
 /** @module Which pages of other origins may ask the API from a browser: those that the operator named, each exactly. Never the dashboard. */
 import { cors } from 'hono/cors'
 import type { MiddlewareHandler } from 'hono/types'
-import type { EdgeEnv } from './edge-context.ts'
+import type { HttpEnv } from './http-context.ts'
 
 /** The API and its description. The dashboard, whose sessions are cookies, and the metrics are not among them. */
 export const CORS_PATHS = ['/v1/*', '/openapi.json'] as const
@@ -30,7 +30,7 @@ const EXPOSED = [
 ]
 
 /** Callers are known by their tokens alone, so browsers are never told to send credentials of their own. */
-export function corsFor(origins: readonly string[]): MiddlewareHandler<EdgeEnv> {
+export function corsFor(origins: readonly string[]): MiddlewareHandler<HttpEnv> {
   return cors({
     origin: [...origins],
     allowMethods: ['GET', 'HEAD', 'POST'],

@@ -1,8 +1,8 @@
 /** @module The way of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
 import { lossesMember } from '../../schemas/loss.ts'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { type AccessRead, isAudited, readOf } from '../access/audit-trail.ts'
 import { accessRefusal } from '../access/check-access.ts'
-import { type AccessRead, goesOnRecord, readOf } from '../access/on-record.ts'
 import type { RateFault } from '../access/rates.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Caller } from '../ledger/ledger.ts'
@@ -10,35 +10,35 @@ import type { Pace } from '../resources/work-queue.ts'
 import type { Principal, TokenFault, TokenResult, TokenVerifier } from '../signing/tokens.ts'
 import { countUnsent, problemResponse } from './answers.ts'
 import { bodiesInFlight, holdBody } from './body.ts'
-import { type EdgeContext, remoteAddress } from './edge-context.ts'
 import { failure } from './failure.ts'
+import { type HttpContext, remoteAddress } from './http-context.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { type Parsed, parseQuery, validTraceparent } from './parameters.ts'
 import { type Problem, problem } from './problems.ts'
-import type { AccessNote, Ask, Edge, GuardedRoute, Route } from './route.ts'
+import type { AccessNote, GuardedRoute, HttpDeps, RequestContext, Route } from './route.ts'
 
 export interface Gate {
-  readonly edge: Edge
+  readonly deps: HttpDeps
   readonly metrics: HttpMetrics
 }
 
 /** Answers from here on are refusals. */
 const REFUSED_STATUS = 400
 
-export type Handler = (c: EdgeContext) => Promise<Response>
+export type Handler = (c: HttpContext) => Promise<Response>
 
 /** The handler of a route. It never throws. */
 export function dispatcher(route: Route, gate: Gate): Handler {
   const form = formOf(route)
   const track = gate.metrics.tracker(route.method, route.path)
-  const answers = gate.edge.memory.account('answers')
+  const answers = gate.deps.memory.account('answers')
   return async (c) => {
     const startedMs = track.begin()
     let response: Response
     try {
-      response = await (route.access === 'open' ? route.handle(c, gate.edge) : guarded(route, gate, { c, form }))
+      response = await (route.access === 'open' ? route.handle(c, gate.deps) : guarded(route, gate, { c, form }))
     } catch (error) {
-      response = failure(error, gate.edge, c)
+      response = failure(error, gate.deps, c)
     }
     const traceparent = validTraceparent(c.req.header('traceparent'))
     if (traceparent !== undefined) response.headers.set('traceparent', traceparent)
@@ -76,27 +76,27 @@ function formOf(route: Route): RouteForm {
 async function guarded(
   route: GuardedRoute,
   gate: Gate,
-  { c, form }: { c: EdgeContext; form: RouteForm },
+  { c, form }: { c: HttpContext; form: RouteForm },
 ): Promise<Response> {
-  const { edge } = gate
-  const authenticated = authenticate(c.req.header('authorization'), edge.verifier)
+  const { deps } = gate
+  const authenticated = authenticate(c.req.header('authorization'), deps.verifier)
   const who = authenticated instanceof Promise ? await authenticated : authenticated
   if (!who.ok) return problemResponse(refusedToken(who, gate, c), c.req.path)
 
   c.env?.authenticated?.()
   const { principal } = who
-  if (edge.settings.requestLog) c.set('caller', principal)
+  if (deps.settings.requestLog) c.set('caller', principal)
   const caller: Principal & Pick<Caller, 'pace'> =
-    route.method === 'get' ? { pace: paceOf(edge, principal, c), ...principal } : principal
+    route.method === 'get' ? { pace: paceOf(deps, principal, c), ...principal } : principal
   const run = c.req.param('run') ?? ''
   const withRun = run !== '' || form.ofRun
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
   if (refused !== undefined) return problemResponse(forbidden(refused), c.req.path)
-  const limited = edge.rates.admit(caller, route.method === 'get' ? 'read' : 'write')
+  const limited = deps.rates.admit(caller, route.method === 'get' ? 'read' : 'write')
   if (limited !== undefined) return problemResponse(rateLimited(limited), c.req.path)
   if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)
 
-  const turn = edge.work.requests.enter(principal.tenant)
+  const turn = deps.work.requests.enter(principal.tenant)
   if (turn !== undefined) await turn
 
   const mark = c.req.url.indexOf('?')
@@ -104,27 +104,27 @@ async function guarded(
   if (!query.ok) return problemResponse(query.problem, c.req.path)
   const item = form.itemName === undefined ? '' : (c.req.param(form.itemName) ?? '')
   const path = form.path(run, item)
-  const access = accessNote(route, { c, edge, caller, run })
-  const ask = { c, edge, caller, run, item, path, query: query.value }
-  if (route.body !== undefined) return withBody(route, ask)
-  if (edge.memory.account('answers').isFull) return problemResponse(answersUnsent, path)
+  const access = accessNote(route, { c, deps, caller, run })
+  const context = { c, deps, caller, run, item, path, query: query.value }
+  if (route.body !== undefined) return withBody(route, context)
+  if (deps.memory.account('answers').isFull) return problemResponse(answersUnsent, path)
   if (access === undefined) {
-    const answered = await withLosses(await route.handle(ask), ask)
+    const answered = await withLosses(await route.handle(context), context)
     if (route.access.payloads === true && answered.status < REFUSED_STATUS)
-      await notePayloads(edge, { caller, run, answered })
+      await notePayloads(deps, { caller, run, answered })
     return answered
   }
-  const response = await withLosses(await route.handle({ access, ...ask }), ask)
+  const response = await withLosses(await route.handle({ access, ...context }), context)
   // What was refused gave nothing away; a stream records itself before it ends.
   if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
   return response
 }
 
 /** What is known to be lost of a tenant, or of the run that is asked about, is in every answer about it: one that is not whole says so. */
-async function withLosses(response: Response, { edge, caller, run }: Ask): Promise<Response> {
+async function withLosses(response: Response, { deps, caller, run }: RequestContext): Promise<Response> {
   const type = response.headers.get('content-type') ?? ''
   if (!JSON_TYPE.test(type)) return response
-  const losses = lossesMember(edge.ledger.losses({ tenant: caller.tenant, ...(run !== '' && { run }) }))
+  const losses = lossesMember(deps.ledger.losses({ tenant: caller.tenant, ...(run !== '' && { run }) }))
   if (losses === undefined) return response
   const text = await response.text()
   const headers = new Headers(response.headers)
@@ -135,7 +135,7 @@ async function withLosses(response: Response, { edge, caller, run }: Ask): Promi
 
 /** Where the read can no longer be remembered nothing of it is given. */
 async function notePayloads(
-  { ledger }: Edge,
+  { ledger }: HttpDeps,
   { caller, run, answered }: { readonly caller: Caller; readonly run: string; readonly answered: Response },
 ): Promise<void> {
   try {
@@ -147,22 +147,22 @@ async function notePayloads(
 }
 
 /** A reader whose connection is gone has left. */
-function paceOf({ work }: Edge, { tenant, subject }: Principal, c: EdgeContext): Pace {
+function paceOf({ work }: HttpDeps, { tenant, subject }: Principal, c: HttpContext): Pace {
   const outgoing = c.env?.outgoing
   return work.begin({ tenant, caller: subject }, () => outgoing?.destroyed === true)
 }
 
 /** Nothing of the body is read before there is room for it. */
-async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
-  const { edge, c, caller, path } = ask
-  const { batchMaxBytes, bodyMaxBytes, valueBodyMaxBytes } = edge.settings
+async function withBody(route: GuardedRoute, context: RequestContext): Promise<Response> {
+  const { deps, c, caller, path } = context
+  const { batchMaxBytes, bodyMaxBytes, valueBodyMaxBytes } = deps.settings
   const single = route.takesValue === true ? valueBodyMaxBytes : bodyMaxBytes
   const maxBytes = route.takesBatch === true ? batchMaxBytes : single
-  const body = holdBody(edge.memory, { c, tenant: caller.tenant, maxBytes })
+  const body = holdBody(deps.memory, { c, tenant: caller.tenant, maxBytes })
   if (body === undefined) return problemResponse(bodiesInFlight, path)
-  const written = edge.work.writes.begin()
+  const written = deps.work.writes.begin()
   try {
-    return await route.handle({ body, ...ask })
+    return await route.handle({ body, ...context })
   } finally {
     written()
     body.release()
@@ -221,11 +221,11 @@ function forbidden(refused: Refusal): Problem {
 }
 
 /** Counted after the check, so that nobody who shares an address with a guesser is kept out. */
-function refusedToken(who: { readonly fault: string; readonly problem: Problem }, gate: Gate, c: EdgeContext): Problem {
+function refusedToken(who: { readonly fault: string; readonly problem: Problem }, gate: Gate, c: HttpContext): Problem {
   const remote = remoteAddress(c)
-  gate.edge.log.info({ fault: who.fault, remote }, 'a token was refused')
+  gate.deps.log.info({ fault: who.fault, remote }, 'a token was refused')
   if (who.fault === 'token-missing') return who.problem
-  const waitMs = gate.edge.rates.refusedToken(remote)
+  const waitMs = gate.deps.rates.refusedToken(remote)
   if (waitMs === 0) return who.problem
   return problem('rate-limited', 'too many refused tokens from this address', { retryAfterMs: waitMs })
 }
@@ -241,17 +241,17 @@ const LIMITED: Readonly<Record<RateFault['limit'], string>> = {
 }
 
 export interface Reading {
-  readonly c: EdgeContext
-  readonly edge: Edge
+  readonly c: HttpContext
+  readonly deps: HttpDeps
   readonly caller: Principal
   readonly run: string
 }
 
 /** The note of a read that goes on record (LOG-20): what the handler adds to it, and when it is written. Undefined where nobody reads by an audit scope. */
-export function accessNote(route: GuardedRoute, { c, edge, caller, run }: Reading): AccessNote | undefined {
-  if (route.method !== 'get' || !goesOnRecord(route.access, caller, edge.settings.strictAccess)) return undefined
+export function accessNote(route: GuardedRoute, { c, deps, caller, run }: Reading): AccessNote | undefined {
+  if (route.method !== 'get' || !isAudited(route.access, caller, deps.settings.strictAccess)) return undefined
   // Requested last: a ledger whose store is away has none to give.
-  const { audit } = edge.ledger
+  const { audit } = deps.ledger
   if (audit === undefined) return undefined
   const query = route.path.replace('/v1/', '').replaceAll(/\/?\{\w+\}/g, '')
   const question = (): AccessRead => readOf(query, run, new URL(c.req.url).searchParams)

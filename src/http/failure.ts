@@ -8,9 +8,9 @@ import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { StoreUnavailableError, StoreWentBackError, StreamDeletedError } from '../store/event-store.ts'
 import { problemResponse } from './answers.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import { problem } from './problems.ts'
-import type { Edge } from './route.ts'
+import type { HttpDeps } from './route.ts'
 
 const NOT_ON_RECORD =
   'what leaves the ledger is put on record first, and the store takes no record now, as on a full disk: nothing was given out'
@@ -18,7 +18,7 @@ const NOT_ON_RECORD =
 const WENT_BACK = 'the store no longer holds an event that it had acknowledged: nothing is read from it'
 
 /** Broken machinery: reported by an id that is in the log, with what happened. */
-export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
+export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpContext): Response {
   // Nobody is there to read it.
   if (error instanceof ReaderLeftError) return problemResponse(problem('overloaded', error.message), c.req.path)
   if (error instanceof OverloadedError) {
@@ -45,6 +45,6 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
   if (error instanceof StreamDeletedError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   const errorId = randomUUID()
-  edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
+  deps.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
   return problemResponse(problem('internal', 'the server failed', { evidence: { errorId } }), c.req.path)
 }

@@ -2,37 +2,37 @@
 import type { LiveFrames, PageReader } from '../dashboard/deps.ts'
 import type { Pace } from '../resources/work-queue.ts'
 import { streamed } from './answers.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import { EVENT_STREAM } from './open-stream.ts'
-import type { Edge } from './route.ts'
+import type { HttpDeps } from './route.ts'
 import { runStream } from './run-stream.ts'
 import { heartbeats } from './sse.ts'
 
 /** Else the code of the problem why there is no slot. */
 export function openLivePage(
-  edge: Edge,
-  c: EdgeContext,
+  deps: HttpDeps,
+  c: HttpContext,
   live: LiveFrames,
 ): Response | 'too-many-streams' | 'overloaded' {
   const { caller, token, over, headers, frames } = live
-  const release = edge.slots.acquire(caller.tenant, 'tail')
+  const release = deps.slots.acquire(caller.tenant, 'tail')
   if (typeof release === 'string') return release
-  const body = runStream(edge, {
+  const body = runStream(deps, {
     c,
     token,
     expiresAt: caller.expiresAt,
     release,
     endless: true,
     over,
-    chunks: (signal) => encoded(frames(signal), edge.settings.heartbeatMs),
+    chunks: (signal) => encoded(frames(signal), deps.settings.heartbeatMs),
   })
   return streamed(body, EVENT_STREAM, { ...headers, 'x-accel-buffering': 'no' })
 }
 
 /** What one page reads ends with its reader, its token and its session, as a stream does. */
 export function beginReading(
-  { work, liveTokens }: Edge,
-  c: EdgeContext,
+  { work, liveTokens }: HttpDeps,
+  c: HttpContext,
   { caller, token, over }: PageReader,
 ): { readonly pace: Pace; readonly end: () => void } {
   const outgoing = c.env?.outgoing

@@ -33,7 +33,7 @@ export interface Measured extends Threads {
 }
 
 export function createMetrics(measured: Measured): HttpMetrics {
-  const { ledger, slots, memory, version, readers, upkeep, disks, webhook } = measured
+  const { ledger, slots, memory, version, readers, indexing, disks, webhook } = measured
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
@@ -41,7 +41,7 @@ export function createMetrics(measured: Measured): HttpMetrics {
   registerProcess(registry, version)
   registerMemory(registry, memory)
   registerKeptUp(registry, ledger)
-  registerThreads(registry, { readers, upkeep })
+  registerThreads(registry, { readers, indexing })
   registerDisks(registry, disks)
   registerWebhook(registry, webhook)
   const tracker = registerRequests(registry)
@@ -54,7 +54,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   counter(registry, 'appends_total', 'Durable writes.', () => ledger.stats().appends)
   counter(registry, 'append_conflicts_total', 'Writes that met another revision.', () => ledger.stats().conflicts)
   gauge(registry, 'appends_in_flight', 'Writes not yet durable.', () => ledger.stats().inFlightAppends)
-  gauge(registry, 'hot_runs', 'Runs kept folded in memory.', () => ledger.stats().hotRuns)
+  gauge(registry, 'cached_runs', 'Runs kept folded in memory.', () => ledger.stats().cachedRuns)
   registerLag(registry, ledger)
   registerIntegrity(registry, ledger)
   registerStops(registry, ledger)

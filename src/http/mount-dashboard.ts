@@ -3,31 +3,31 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { createDashboard } from '../dashboard/dashboard.tsx'
 import type { DashboardContext } from '../dashboard/deps.ts'
 import type { Gate } from './dispatch.ts'
-import { type EdgeContext, type EdgeEnv, remoteAddress } from './edge-context.ts'
+import { type HttpContext, type HttpEnv, remoteAddress } from './http-context.ts'
 import { beginReading, openLivePage } from './live-page.ts'
 import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
-export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, metrics }: Gate): void {
-  const { ledger, verifier, version, now, log, slots, rates, memory } = edge
+export function mountDashboard(app: OpenAPIHono<HttpEnv>, { deps, metrics }: Gate): void {
+  const { ledger, verifier, version, now, log, slots, rates, memory } = deps
   const dashboard = createDashboard({
     ledger,
     verifier,
     version,
     now,
     log,
-    remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
+    remoteAddress: (c) => remoteAddress(c as unknown as HttpContext),
     authenticated: (c, caller) => {
-      const context = c as unknown as EdgeContext
+      const context = c as unknown as HttpContext
       context.env?.authenticated?.()
       context.set('caller', caller)
     },
     rates,
     memory,
-    strictAccess: edge.settings.strictAccess,
+    strictAccess: deps.settings.strictAccess,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
-    beginReading: (c, reader) => beginReading(edge, c as unknown as EdgeContext, reader),
-    openLive: (c, live) => openLivePage(edge, c as unknown as EdgeContext, live),
+    beginReading: (c, reader) => beginReading(deps, c as unknown as HttpContext, reader),
+    openLive: (c, live) => openLivePage(deps, c as unknown as HttpContext, live),
     api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
     explain: (code) => {
       const known = isProblemCode(code) ? code : 'internal'

@@ -1,6 +1,6 @@
 /** @module Requests to a place where no route is: what there is instead. */
 import { problemResponse } from './answers.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import { problem } from './problems.ts'
 import type { Route } from './route.ts'
 
@@ -15,7 +15,7 @@ interface Place {
 const SAID_MAX_CHARS = 120
 
 /** 405 where another method would have found the resource, else 404 with the names of its neighbours. */
-export function noRoute(routes: readonly Route[]): (c: EdgeContext) => Response {
+export function noRoute(routes: readonly Route[]): (c: HttpContext) => Response {
   const places = routes.map(placeOf)
   return (c) => {
     const { path } = c.req

@@ -2,7 +2,7 @@
 import { problemResponse, streamed } from './answers.ts'
 import { bearerToken } from './dispatch.ts'
 import { problem } from './problems.ts'
-import type { AccessNote, Ask } from './route.ts'
+import type { AccessNote, RequestContext } from './route.ts'
 import { runStream } from './run-stream.ts'
 import type { StreamKind } from './stream-slots.ts'
 
@@ -22,13 +22,13 @@ export interface StreamSource {
 }
 
 /** Answers with a stream; with 429 where the tenant has too many, with 503 where all streams together take their memory. */
-export async function openStream(ask: Ask, source: StreamSource): Promise<Response> {
-  const { c, edge, caller, path } = ask
+export async function openStream(context: RequestContext, source: StreamSource): Promise<Response> {
+  const { c, deps, caller, path } = context
   const { contentType, headers } = source
   // Nothing would ever read it, so nothing must be held for it.
   if (c.req.method === 'HEAD') return streamed(null, contentType, headers)
 
-  const release = edge.slots.acquire(caller.tenant, source.kind, source.heldBytes)
+  const release = deps.slots.acquire(caller.tenant, source.kind, source.heldBytes)
   if (typeof release === 'string') return problemResponse(NO_SLOT[release], path)
   try {
     await source.before?.()
@@ -36,8 +36,8 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
     release()
     throw error
   }
-  if (ask.access !== undefined) ask.access.streamed = true
-  const body = runStream(edge, {
+  if (context.access !== undefined) context.access.streamed = true
+  const body = runStream(deps, {
     c,
     token: bearerToken(c.req.header('authorization')) ?? '',
     expiresAt: caller.expiresAt,
@@ -47,7 +47,7 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
       // A tail has a last word to say; whatever else is cut needs no more of its reader's time.
       if (contentType !== EVENT_STREAM) signal.addEventListener('abort', () => caller.pace?.leave())
       // Its own iterator knows whether it was ever begun; a generator around it would not tell it.
-      return ask.access === undefined ? source.chunks(signal) : recorded(source, ask.access, signal)
+      return context.access === undefined ? source.chunks(signal) : recorded(source, context.access, signal)
     },
   })
   return streamed(body, contentType, headers)

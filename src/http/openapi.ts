@@ -1,6 +1,6 @@
 /** @module The description of the API (OpenAPI 3.1), made from the same declarations that serve it. */
 import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
-import type { EdgeEnv } from './edge-context.ts'
+import type { HttpEnv } from './http-context.ts'
 import { describeMembers, describeParameter, type Parameter } from './openapi-descriptions.ts'
 import type { Route } from './route.ts'
 
@@ -19,11 +19,11 @@ const ProblemSchema = z
 
 const PROBLEM = { description: 'Refused', content: { 'application/problem+json': { schema: ProblemSchema } } }
 
-export function registerRoute(app: OpenAPIHono<EdgeEnv>, route: Route): void {
+export function registerRoute(app: OpenAPIHono<HttpEnv>, route: Route): void {
   app.openAPIRegistry.registerPath(createRoute(configOf(route)))
 }
 
-export function openApiDocument(app: OpenAPIHono<EdgeEnv>, version: string): string {
+export function openApiDocument(app: OpenAPIHono<HttpEnv>, version: string): string {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',
     scheme: 'bearer',

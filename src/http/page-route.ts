@@ -9,7 +9,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Positive } from './parameters.ts'
 import { problem } from './problems.ts'
 import { readAt } from './read-at.ts'
-import { type Ask, type GuardedRoute, readRoute } from './route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from './route.ts'
 import { withSlot } from './with-slot.ts'
 
 const PageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
@@ -32,22 +32,22 @@ export interface PageRoute {
 }
 
 export function pageRoute({ read: readPage, ofThePast, ...route }: PageRoute): GuardedRoute {
-  const handle = async (ask: Ask<z.output<typeof PastPageQuery>>): Promise<Response> => {
-    const { edge, caller, run, path, query } = ask
+  const handle = async (context: RequestContext<z.output<typeof PastPageQuery>>): Promise<Response> => {
+    const { deps, caller, run, path, query } = context
     const { asOf } = query
     const scope = [caller.tenant, path, ...(asOf === undefined ? [] : [{ asOf }])]
-    const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(edge.ledger.places, scope, query.cursor)?.[0]
+    const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(deps.ledger.places, scope, query.cursor)?.[0]
     if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < BEFORE_ALL)
       return problemResponse(notACursor, path)
     const page = { after, limit: query.limit ?? PAGE_DEFAULT }
-    const found = await withSlot(ask, () =>
-      readAt(ask, asOf, (at) => readPage(edge.ledger, caller, run, { ...page, ...at })),
+    const found = await withSlot(context, () =>
+      readAt(context, asOf, (at) => readPage(deps.ledger, caller, run, { ...page, ...at })),
     )
     if (found instanceof Response) return found
     if (!found.ok) return foundResponse(found, path)
     const { next, ...value } = found.value
-    if (ask.access !== undefined && Array.isArray(value.items)) ask.access.count = value.items.length
-    const nextCursor = typeof next === 'number' ? encodeCursor(edge.ledger.places, scope, [next]) : null
+    if (context.access !== undefined && Array.isArray(value.items)) context.access.count = value.items.length
+    const nextCursor = typeof next === 'number' ? encodeCursor(deps.ledger.places, scope, [next]) : null
     return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
   }
   return readRoute({ access: READ_RUNS, ...route, query: ofThePast === true ? PastPageQuery : PageQuery, handle })

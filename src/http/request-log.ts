@@ -3,12 +3,12 @@ import { performance } from 'node:perf_hooks'
 import type { MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import type { AppDeps } from './app-deps.ts'
-import { type EdgeEnv, remoteAddress } from './edge-context.ts'
+import { type HttpEnv, remoteAddress } from './http-context.ts'
 
 const PATH_MAX_CHARS = 512
 
 /** Logs when the head of the answer is ready; a tail or an export goes on after its line. */
-export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<EdgeEnv> {
+export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const startedMs = performance.now()
     await next()

@@ -6,21 +6,21 @@ import type { Caller, Command, Outcome } from '../ledger/ledger.ts'
 import type { Principal } from '../signing/tokens.ts'
 import type { AppDeps } from './app-deps.ts'
 import type { HeldBody } from './body.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import type { LiveTokens } from './live-tokens.ts'
 import type { StreamSlots } from './stream-slots.ts'
 
 /** What the handlers of one app share. */
-export interface Edge extends AppDeps {
+export interface HttpDeps extends AppDeps {
   readonly slots: StreamSlots
   readonly liveTokens: LiveTokens
   readonly rates: Rates
 }
 
 /** A request that has passed token, scope, bonds, rate and query. */
-export interface Ask<Query = unknown> {
-  readonly c: EdgeContext
-  readonly edge: Edge
+export interface RequestContext<Query = unknown> {
+  readonly c: HttpContext
+  readonly deps: HttpDeps
   readonly caller: Principal & Pick<Caller, 'pace'>
   /** The run in the path; empty on routes without one. */
   readonly run: string
@@ -84,7 +84,7 @@ interface RouteBase extends RouteDocs {
 /** Needs no token. */
 export interface OpenRoute extends RouteBase {
   readonly access: 'open'
-  readonly handle: (c: EdgeContext, edge: Edge) => Response | Promise<Response>
+  readonly handle: (c: HttpContext, deps: HttpDeps) => Response | Promise<Response>
 }
 
 export interface GuardedRoute<Query = unknown> extends RouteBase {
@@ -95,7 +95,7 @@ export interface GuardedRoute<Query = unknown> extends RouteBase {
   /** Takes a body with arguments or a result, up to `valueBodyMaxBytes`. */
   readonly takesValue?: boolean
   readonly spec?: CommandSpec
-  readonly handle: (ask: Ask<Query>) => Response | Promise<Response>
+  readonly handle: (context: RequestContext<Query>) => Response | Promise<Response>
 }
 
 export type Route = OpenRoute | GuardedRoute

@@ -5,15 +5,15 @@
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { byteStream } from './byte-stream.ts'
-import type { EdgeContext } from './edge-context.ts'
+import type { HttpContext } from './http-context.ts'
 import type { WatchedToken } from './live-tokens.ts'
-import type { Edge } from './route.ts'
+import type { HttpDeps } from './route.ts'
 
 /** An endless stream that is to end may still say where to go on, in so long; then it is cut. */
 const LAST_WORD_MS = 500
 
 export interface StreamRun extends WatchedToken {
-  readonly c: EdgeContext
+  readonly c: HttpContext
   /** Gives the slot back. */
   readonly release: () => void
   /** A tail: whole wherever it ends. Anything else that does not come to its own end is cut, so that nobody takes it for whole. */
@@ -26,7 +26,7 @@ export interface StreamRun extends WatchedToken {
 
 /** The body. From here on the stream alone answers for the slot. */
 export function runStream(
-  { log, draining, liveTokens }: Pick<Edge, 'log' | 'draining' | 'liveTokens'>,
+  { log, draining, liveTokens }: Pick<HttpDeps, 'log' | 'draining' | 'liveTokens'>,
   { c, token, expiresAt, release, endless, over, chunks }: StreamRun,
 ): ReadableStream<Uint8Array> {
   const { path } = c.req

@@ -5,7 +5,7 @@ import { getRequestListener, RequestError } from '@hono/node-server'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { problemResponse } from './answers.ts'
 import { ConnectionRoom } from './connection-room.ts'
-import type { EdgeEnv } from './edge-context.ts'
+import type { HttpEnv } from './http-context.ts'
 import { problem } from './problems.ts'
 import { UnreadableRest } from './unreadable-rest.ts'
 import { WholeAnswer } from './whole-answer.ts'
@@ -42,7 +42,7 @@ const CHECK_INTERVAL_MS = 1_000
 const DRAIN_STEP_MS = 25
 
 export interface ServerOptions {
-  readonly app: Pick<OpenAPIHono<EdgeEnv>, 'fetch'>
+  readonly app: Pick<OpenAPIHono<HttpEnv>, 'fetch'>
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -81,7 +81,7 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs, maxHeaderBytes } = all
   const room = new ConnectionRoom(all)
   const rest = new UnreadableRest()
-  const fetch = (request: Request, env: EdgeEnv['Bindings']): Response | Promise<Response> => {
+  const fetch = (request: Request, env: HttpEnv['Bindings']): Response | Promise<Response> => {
     const socket = env.incoming?.socket
     return app.fetch(request, {
       incoming: env.incoming,

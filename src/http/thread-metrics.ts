@@ -1,17 +1,17 @@
 /** @module Threads beside the one that writes the store, for /metrics; all is 0 where there are none. */
 import type { Registry } from 'prom-client'
-import type { ReaderStats, ReaderThreads } from '../reading/reader-threads.ts'
-import type { UpkeepStats, UpkeepThread } from '../upkeep/upkeep-thread.ts'
+import type { IndexingStats, IndexingThread } from '../indexing/indexing-thread.ts'
+import type { ReaderStats, ReaderThreads } from '../read-workers/reader-threads.ts'
 import { counter, gauge } from './registered.ts'
 
 export interface Threads {
   readonly readers?: Pick<ReaderThreads, 'stats'> | undefined
-  readonly upkeep?: Pick<UpkeepThread, 'stats'> | undefined
+  readonly indexing?: Pick<IndexingThread, 'stats'> | undefined
 }
 
-export function registerThreads(registry: Registry, { readers, upkeep }: Threads): void {
+export function registerThreads(registry: Registry, { readers, indexing }: Threads): void {
   registerReaders(registry, readers)
-  registerUpkeep(registry, upkeep)
+  registerIndexing(registry, indexing)
 }
 
 function registerReaders(registry: Registry, readers: Threads['readers']): void {
@@ -27,14 +27,14 @@ function registerReaders(registry: Registry, readers: Threads['readers']): void 
   counter(registry, 'reader_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
 }
 
-function registerUpkeep(registry: Registry, upkeep: Threads['upkeep']): void {
-  const stats = (): UpkeepStats => upkeep?.stats() ?? { threads: 0, heapBytes: 0, deaths: 0 }
+function registerIndexing(registry: Registry, indexing: Threads['indexing']): void {
+  const stats = (): IndexingStats => indexing?.stats() ?? { threads: 0, heapBytes: 0, deaths: 0 }
   gauge(
     registry,
-    'upkeep_threads',
+    'indexing_threads',
     'Threads that write the files that follow the store; 0: the one that writes the store writes them.',
     () => stats().threads,
   )
-  gauge(registry, 'upkeep_heap_bytes', 'Heap of this thread.', () => stats().heapBytes)
-  counter(registry, 'upkeep_deaths_total', 'Ends of this thread that nobody asked for.', () => stats().deaths)
+  gauge(registry, 'indexing_heap_bytes', 'Heap of this thread.', () => stats().heapBytes)
+  counter(registry, 'indexing_deaths_total', 'Ends of this thread that nobody asked for.', () => stats().deaths)
 }

@@ -7,7 +7,7 @@ import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { ReadyCommand } from './command-route.ts'
 import { bearerToken } from './dispatch.ts'
 import { preferredWaitSeconds } from './parameters.ts'
-import type { Ask } from './route.ts'
+import type { RequestContext } from './route.ts'
 
 type Execute = () => Promise<Outcome>
 
@@ -17,14 +17,14 @@ const PAST_LEASE_MS = DEADLINE_GRACE_MS + 100
 const WAIT_MAX_MS = 60_000
 
 /** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */
-export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Promise<Outcome> {
-  const { edge, caller, run, c } = ask
-  const execute: Execute = () => edge.ledger.execute(caller, run, command, info)
+export async function claimOrWait(context: RequestContext, { command, info }: ReadyCommand): Promise<Outcome> {
+  const { deps, caller, run, c } = context
+  const execute: Execute = () => deps.ledger.execute(caller, run, command, info)
   const first = await execute()
   const waitSeconds = preferredWaitSeconds(c.req.header('prefer'))
   if (waitSeconds === undefined || !isRunning(first)) return first
 
-  const release = edge.slots.acquire(caller.tenant, 'tail')
+  const release = deps.slots.acquire(caller.tenant, 'tail')
   if (typeof release === 'string') return first
   const gaveUp = new AbortController()
   const giveUp = (): void => gaveUp.abort()
@@ -37,16 +37,16 @@ export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Pr
     giveUp()
   }
   const token = bearerToken(c.req.header('authorization')) ?? ''
-  const unwatch = edge.liveTokens.watch({ token, expiresAt: caller.expiresAt }, leave)
-  edge.draining.addEventListener('abort', giveUp)
+  const unwatch = deps.liveTokens.watch({ token, expiresAt: caller.expiresAt }, leave)
+  deps.draining.addEventListener('abort', giveUp)
   left.addEventListener('abort', leave)
   if (left.aborted) leave()
   try {
-    return await waitFor(ask, execute, { first, gaveUp: gaveUp.signal, gone: gone.signal })
+    return await waitFor(context, execute, { first, gaveUp: gaveUp.signal, gone: gone.signal })
   } finally {
     unwatch()
     clearTimeout(timer)
-    edge.draining.removeEventListener('abort', giveUp)
+    deps.draining.removeEventListener('abort', giveUp)
     left.removeEventListener('abort', leave)
     gaveUp.abort()
     release()
@@ -62,20 +62,20 @@ interface Waiting {
 }
 
 async function waitFor(
-  { edge, caller, run }: Ask,
+  { deps, caller, run }: RequestContext,
   execute: Execute,
   { first, gaveUp, gone }: Waiting,
 ): Promise<Outcome> {
   for (let outcome = first; ; ) {
     // The end is taken before asking again, so that no outcome falls between.
-    const after = await edge.ledger.end()
+    const after = await deps.ledger.end()
     if (gone.aborted) return outcome
     outcome = await execute()
-    if (!isRunning(outcome) || gaveUp.aborted || edge.draining.aborted) return outcome
+    if (!isRunning(outcome) || gaveUp.aborted || deps.draining.aborted) return outcome
     const awaited = awaitedIn(outcome)
-    const untilOverMs = awaited.untilMs - edge.now() + PAST_LEASE_MS
+    const untilOverMs = awaited.untilMs - deps.now() + PAST_LEASE_MS
     const from = { runId: run, ...(after !== undefined && { after }) }
-    await endOf(edge.ledger.tail.bind(edge.ledger, caller, from), awaited, {
+    await endOf(deps.ledger.tail.bind(deps.ledger, caller, from), awaited, {
       gaveUp,
       atMostMs: Math.min(WAIT_MAX_MS, Math.max(PAST_LEASE_MS, untilOverMs)),
     })

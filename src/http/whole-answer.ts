@@ -11,8 +11,8 @@ export class WholeAnswer<Request extends IncomingMessage = IncomingMessage> exte
   override end(...request: unknown[]): this {
     const [text] = request
     // Behind another answer on the connection, or without its head, it goes node's way.
-    const isWhole = request.length === 1 && typeof text === 'string' && text !== '' && text.length <= SMALL_CHARS
-    if (!isWhole || !this.headersSent || this.chunkedEncoding || this.socket === null || this.writableLength > 0) {
+    const isComplete = request.length === 1 && typeof text === 'string' && text !== '' && text.length <= SMALL_CHARS
+    if (!isComplete || !this.headersSent || this.chunkedEncoding || this.socket === null || this.writableLength > 0) {
       return super.end(...(request as Parameters<ServerResponse['end']>))
     }
     this.write(text)

@@ -4,20 +4,20 @@ import { ReaderLeftError } from '../resources/work-queue.ts'
 import { problemResponse } from './answers.ts'
 import { bearerToken, tokenRefused } from './dispatch.ts'
 import { NO_SLOT } from './open-stream.ts'
-import type { Ask } from './route.ts'
+import type { RequestContext } from './route.ts'
 import type { StreamKind } from './stream-slots.ts'
 
 /** What `read` gives, or the refusal where the tenant has no slot left. */
 export async function withSlot<T>(
-  { c, edge, caller, path }: Ask,
+  { c, deps, caller, path }: RequestContext,
   read: () => Promise<T>,
   kind: StreamKind = 'page',
 ): Promise<T | Response> {
-  const release = edge.slots.acquire(caller.tenant, kind)
+  const release = deps.slots.acquire(caller.tenant, kind)
   if (typeof release === 'string') return problemResponse(NO_SLOT[release], path)
   let over = false
   const token = bearerToken(c.req.header('authorization')) ?? ''
-  const unwatch = edge.liveTokens.watch({ token, expiresAt: caller.expiresAt }, () => {
+  const unwatch = deps.liveTokens.watch({ token, expiresAt: caller.expiresAt }, () => {
     over = true
     caller.pace?.leave()
   })

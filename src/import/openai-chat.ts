@@ -132,7 +132,7 @@ function stepsOf(messages: readonly Message[], agent: string): Steps {
   const steps: ImportStep[] = []
   const open: PendingToolCall[] = []
   for (const [at, message] of messages.entries()) {
-    const content = saidBy(message)
+    const content = decodeRecord(message)
     if (content !== undefined)
       steps.push({ kind: 'envelope', key: `m${at}`, body: { agent, payload: { message: content } } })
     for (const [index, call] of (message.tool_calls ?? []).entries()) {
@@ -153,7 +153,7 @@ function stepsOf(messages: readonly Message[], agent: string): Steps {
 }
 
 /** What the agent handed to the other side of the dialogue: its text, or its parts as they are. */
-function saidBy({ role, content }: Message): Json | undefined {
+function decodeRecord({ role, content }: Message): Json | undefined {
   return role !== 'assistant' || content === null || content === undefined || content === ''
     ? undefined
     : (content as Json)

@@ -1,4 +1,4 @@
-/** @module Puts the ledger together: identity first, then the write path and the queries on one set of hot runs. */
+/** @module Puts the ledger together: identity first, then the write path and the queries on one set of cached runs. */
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Fault } from '../signing/check.ts'
@@ -42,8 +42,8 @@ import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
 import { writeSide } from './write/write-side.ts'
 
-/** The party that upkeep reads as: no tenant has this name. */
-const UPKEEP = ''
+/** The party that indexing reads as: no tenant has this name. */
+const INDEXING = ''
 /** Longest wait at the end of the process for the views to reach the end of the store. */
 const LAST_PASS_MS = 500
 
@@ -63,27 +63,27 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const lag = lagOf(stats)
   const appendsSoFar = () => stats.handedOverTotal
   const append = (fact: LogFact) => appendFact({ store, sealer, effects }, fact)
-  const upkeep = { sealer, effects, append, appendsSoFar, memory, starting: options.starting }
-  const openLogs = await logsOf(options, { ...upkeep, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)
+  const common = { sealer, effects, append, appendsSoFar, memory, starting: options.starting }
+  const openLogs = await logsOf(options, { ...common, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)
   const { ledgerId, origin } = await openLedgerIdentity(founding)
-  const keeping = options.upkeep?.({ append, onFault: (fault) => sealer.faultFound(fault) })
-  const logs = openLogs?.(origin, keeping)
+  const indexing = options.indexing?.({ append, onFault: (fault) => sealer.faultFound(fault) })
+  const logs = openLogs?.(origin, indexing)
 
   const { ofLog, ...known } = knownOf(logs ?? options.logKnowledge)
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
-  const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, upkeep: keeping, lossesOf: ofLog }
+  const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, indexing, lossesOf: ofLog }
   const list = new RunList(followed('runs'), views, listing)
   const facts = new LedgerFacts({ store, sealer, effects })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, ofLog, store: followed('scrub') })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
-  const following = { list, approvals, followed: followed('audit'), lag: lag.audit, upkeep: keeping }
-  const audit = options.audit && openAudit({ store, ...upkeep, ...following, ...options.audit, readOnly, log })
+  const following = { list, approvals, followed: followed('audit'), lag: lag.audit, indexing }
+  const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
-  const onMissing = missingOnRecord(sealer)
-  const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing })
+  const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
   const finish = finishOnce([list, audit])
-  const stopWatching = watched(founding, { stats, runs, upkeep: keeping })
+  const lagsNow = () => lagStats({ lag, list, logs })
+  const stopWatching = watched(founding, { stats, runs, indexing })
 
   return {
     ledgerId,
@@ -102,7 +102,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     losses,
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
-    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagStats({ lag, list, logs }) }),
+    stats: () => stats.snapshot({ cachedRuns: runs.size, integrity: integrity.stats(), ...lagsNow() }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
@@ -202,11 +202,11 @@ interface Followers {
   readonly logs: OpenLogs | undefined
 }
 
-type FollowerStats = Omit<LedgerStats, OwnStats | 'hotRuns' | 'integrity'>
+type FollowerStats = Omit<LedgerStats, OwnStats | 'cachedRuns' | 'integrity'>
 
-/** The store as upkeep reads it. */
+/** The store as indexing reads it. */
 function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore {
-  return (who) => pacedStore(store, work?.begin({ tenant: UPKEEP, caller: who }))
+  return (who) => pacedStore(store, work?.begin({ tenant: INDEXING, caller: who }))
 }
 
 function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
@@ -266,7 +266,7 @@ function outwardOf(
     ...{ exports, service: serviceRecord(deps) },
     lastEventId: (caller, until) => exports.lastEventId(caller, until),
     places: new RingSealedPlaces(sealer),
-    notices: noticesOf({ ...deps, upkeep: UPKEEP }),
+    notices: noticesOf({ ...deps, indexing: INDEXING }),
     discloseRunKeys: (caller, runId) => discloseRunKeys(deps, caller, runId),
   }
 }

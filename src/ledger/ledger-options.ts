@@ -6,11 +6,11 @@ import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import type { AnswerMaker } from './audit/audit-service.ts'
+import type { BeginIndexing } from './indexing.ts'
 import type { StartWatch } from './log/log-deps.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { LogKnowledge } from './log/tenant-logs.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
-import type { BeginUpkeep } from './upkeep.ts'
 import type { ValueLimits } from './values/value-limits.ts'
 
 export interface LedgerOptions {
@@ -35,15 +35,15 @@ export interface LedgerOptions {
     /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
     readonly onlyIfAsked?: boolean
     /** Absent: questions are answered in this thread. */
-    readonly elsewhere?: AnswerMaker | undefined
+    readonly remote?: AnswerMaker | undefined
   }
   /** Another thread writes the files that follow the store; absent: this one does. */
-  readonly upkeep?: BeginUpkeep | undefined
+  readonly indexing?: BeginIndexing | undefined
   /** What the operator declared for a tenant's runs; absent: nothing for any. Read at each start of a new run. */
   readonly tenantPolicy?: TenantPolicies
   /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
   readonly readOnly?: boolean
-  /** Whose slices upkeep takes: what follows the store gives way to writers, as readers do. Absent: it works on. */
+  /** Whose slices indexing takes: what follows the store gives way to writers, as readers do. Absent: it works on. */
   readonly work?: WorkQueue
   /** What this ledger's caches may take; 1 GiB is divided where it is absent. */
   readonly memory?: MemoryBudget
@@ -54,5 +54,5 @@ export interface LedgerOptions {
   /** The whole store is read again, behind everything else, within so many days; 0 or absent: it is not. */
   readonly scrubDays?: number | undefined
   /** Fewer recent runs kept folded than the memory allows. */
-  readonly hotRunsMax?: number
+  readonly cachedRunsMax?: number
 }

@@ -11,7 +11,7 @@ export interface LedgerStats {
   /** Times that the store stopped taking appends because of its medium. */
   readonly storeFaults: readonly { readonly operation: string; readonly errno: string; readonly count: number }[]
   readonly inFlightAppends: number
-  readonly hotRuns: number
+  readonly cachedRuns: number
   readonly integrity: {
     /** Events on record as broken, of all tenants; counted up to 1,000. */
     readonly faults: number

@@ -1,22 +1,22 @@
 /** @module What a new key, and a store that goes away, make of a ledger that is open. */
 import { takesReads } from '../store/event-store.ts'
 import { type LedgerIdentityDeps, recordRotations } from './identity/ledger-identity.ts'
+import type { Indexing } from './indexing.ts'
 import type { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
-import type { Upkeep } from './upkeep.ts'
 import type { RunAggregates } from './write/run-aggregates.ts'
 
 interface Watching {
   readonly stats: Stats
   readonly runs: RunAggregates
-  readonly upkeep: Upkeep | undefined
+  readonly indexing: Indexing | undefined
 }
 
 /** Returns what ends the watch. */
-export function watched(founding: LedgerIdentityDeps, { stats, runs, upkeep }: Watching): () => void {
+export function watched(founding: LedgerIdentityDeps, { stats, runs, indexing }: Watching): () => void {
   const { keys, store, log, readOnly } = founding
   const stops = [
-    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding, upkeep))),
+    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding, indexing))),
     watchStore(store, { log, stats }),
     store.onStatus((status) => {
       if (!takesReads(status)) runs.clear()
@@ -27,9 +27,9 @@ export function watched(founding: LedgerIdentityDeps, { stats, runs, upkeep }: W
   }
 }
 
-function recordNewKey(founding: LedgerIdentityDeps, upkeep: Upkeep | undefined): void {
+function recordNewKey(founding: LedgerIdentityDeps, indexing: Indexing | undefined): void {
   recordRotations(founding).then(
-    () => upkeep?.keysChanged(),
+    () => indexing?.keysChanged(),
     (error: unknown) =>
       founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
   )

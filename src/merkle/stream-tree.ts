@@ -45,7 +45,7 @@ export function grownDigest(digest: Uint8Array, leaf: Uint8Array): Uint8Array {
 }
 
 function headHash({ key, events, digest }: StreamHead): Uint8Array {
-  if (!isWhole({ key, digest })) throw new RangeError('a key and a digest have 32 bytes each')
+  if (!isComplete({ key, digest })) throw new RangeError('a key and a digest have 32 bytes each')
   counted[0] = HEAD_PREFIX
   counted.set(key, 1)
   counted.writeBigUInt64BE(BigInt(events), 1 + HASH_BYTES)
@@ -62,7 +62,7 @@ function pairHash(prefix: number, left: Uint8Array, right: Uint8Array): Uint8Arr
   return sha256(pair)
 }
 
-function isWhole({ key, digest }: Pick<StreamHead, 'key' | 'digest'>): boolean {
+function isComplete({ key, digest }: Pick<StreamHead, 'key' | 'digest'>): boolean {
   return key.length === HASH_BYTES && digest.length === HASH_BYTES
 }
 
@@ -117,7 +117,7 @@ export interface StreamPath {
 
 /** Whether the tree of that root has this head, and so no other for its stream. */
 export function provesHead({ head, path, root }: StreamPath): boolean {
-  if (!isWhole(head) || path.length > KEY_BITS || path.some(({ length }) => length !== HASH_BYTES)) return false
+  if (!isComplete(head) || path.length > KEY_BITS || path.some(({ length }) => length !== HASH_BYTES)) return false
   const made = path.reduce((own, sibling, at) => {
     const isRight = bitOf(head.key, path.length - 1 - at) === 1
     return isRight ? pairHash(NODE_PREFIX, sibling, own) : pairHash(NODE_PREFIX, own, sibling)

@@ -53,7 +53,7 @@ export interface Settings {
   /** Nor this: how long a question of auditors waits for an index that lags. Absent: until it is there. */
   readonly auditWaitMs?: number
   /** Nor this: of a ledger that is served, whose files that follow the store another thread takes over, some time after the start. */
-  readonly upkeepThread?: { readonly program?: URL; readonly startMs?: number } | undefined
+  readonly indexingThread?: { readonly program?: URL; readonly startMs?: number } | undefined
   /** Nor this: set once, for one start, by whoever knows that the log of the store is damaged. */
   readonly acceptWalLoss?: boolean
 }

@@ -1,6 +1,6 @@
 /** @module What may be dialled for an address of the settings: its host at public addresses, this machine where the URL names it, and what is allowed besides. */
 import { isIP } from 'node:net'
-import { parseTrusted } from '../dialling/trusted-addresses.ts'
+import { parseTrusted } from '../egress/trusted-addresses.ts'
 import { reasonOf } from './reason-of.ts'
 import { type SettingName, variableOf } from './settings.ts'
 import { SettingsError } from './settings-error.ts'

@@ -123,7 +123,7 @@ export interface RunPart {
 }
 
 /** `next`: there are more rows from this revision on. */
-export interface MissingStretch {
+export interface MissingWindow {
   readonly missing: readonly number[]
   readonly next?: number
 }
@@ -156,7 +156,7 @@ export interface BlockPage extends KeyPage {
 }
 
 /** Sums of runs along so many events; the last group may go on in the next stretch. */
-export interface SpendStretch {
+export interface SpendWindow {
   readonly groups: readonly SpendGroup[]
   readonly next?: RunPlace
 }
@@ -216,7 +216,7 @@ export interface AuditIndex extends DerivedFile {
     view: AuditView,
     run: string,
     walk: { readonly from: number; readonly rows: number; readonly limit: number },
-  ): MissingStretch
+  ): MissingWindow
   /** Sums over one window; the sums of all windows make the answer. */
   spend(
     view: AuditView,
@@ -232,7 +232,7 @@ export interface AuditIndex extends DerivedFile {
     view: AuditView,
     filter: AuditFilter,
     walk: { readonly after: RunPlace; readonly rows: number },
-  ): SpendStretch
+  ): SpendWindow
   keys(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly window: LeafWindow }): readonly KeyGroup[]
 }
 

@@ -322,9 +322,9 @@ class ForwardOnlyStore implements EventStore {
 
   async #look(): Promise<void> {
     for (const event of this.#doubted) {
-      if (!(await this.#isThere(event))) {
+      if (!(await this.#exists(event))) {
         const { last } = this.#known
-        if (last === undefined || last === event || !(await this.#isThere(last))) return this.#isLost(event)
+        if (last === undefined || last === event || !(await this.#exists(last))) return this.#isLost(event)
         this.#isCut(event)
       }
       this.#doubted.delete(event)
@@ -332,7 +332,7 @@ class ForwardOnlyStore implements EventStore {
     this.#isDoubtful = this.#doubted.size > 0
   }
 
-  async #isThere(event: KnownEvent): Promise<boolean> {
+  async #exists(event: KnownEvent): Promise<boolean> {
     return isSameEvent(await this.#store.recordAt(event.position), event) || this.#isForgotten(event)
   }
 

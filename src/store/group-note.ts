@@ -155,8 +155,8 @@ export class NoteChains {
   #headFault([writer, number, chain]: WriterHead): string | undefined {
     const known = this.#known.get(writer)
     if (known === undefined && this.#isPart) return undefined
-    const isThere = known !== undefined && known.number >= number
-    if (!isThere) return `the last notes of the writer ${writer} are gone, which another one saw`
+    const exists = known !== undefined && known.number >= number
+    if (!exists) return `the last notes of the writer ${writer} are gone, which another one saw`
     return known.number > number || known.chain === chain
       ? undefined
       : `notes of the writer ${writer} are not those that another one saw`

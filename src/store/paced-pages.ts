@@ -50,7 +50,7 @@ function portionEnd(page: readonly Sized[], from: number): number {
 
 const lengthOf = (part: unknown): number => (typeof part === 'string' ? part.length : 0)
 
-/** A store whose pages come at one pace: for upkeep that has no reader. */
+/** A store whose pages come at one pace: for indexing that has no reader. */
 export function pacedStore(store: EventStore, pace: Pace | undefined): EventStore {
   if (pace === undefined) return store
   return new Proxy(store, {

@@ -4,10 +4,10 @@ import { densityOf, type ReadHalf } from './read-only-store.ts'
 
 /** `last` is looked at by each call. */
 export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
-  const isThere = (position: Position): boolean => reader.comparePositions(position, last()) <= 0
+  const exists = (position: Position): boolean => reader.comparePositions(position, last()) <= 0
   const head = async (stream: string): Promise<number> => {
     for await (const page of reader.readStream(stream, { direction: 'backwards' })) {
-      const newest = page.find(({ position }) => isThere(position))
+      const newest = page.find(({ position }) => exists(position))
       if (newest !== undefined) return newest.revision
     }
     return NO_STREAM
@@ -19,15 +19,14 @@ export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
     end: async () => last(),
     ...(reader.lostEvents && {
       lostEvents: ({ after, until }) =>
-        reader.lostEvents?.({ after, until: until === undefined || !isThere(until) ? last() : until }) ??
+        reader.lostEvents?.({ after, until: until === undefined || !exists(until) ? last() : until }) ??
         Promise.resolve([]),
     }),
-    recordAt: async (position) => (isThere(position) ? reader.recordAt(position) : undefined),
+    recordAt: async (position) => (exists(position) ? reader.recordAt(position) : undefined),
     readAll: ({ until, ...options } = {}) =>
-      reader.readAll({ ...options, until: until === undefined || !isThere(until) ? last() : until }),
+      reader.readAll({ ...options, until: until === undefined || !exists(until) ? last() : until }),
     readStream: async function* (stream, options) {
-      for await (const page of reader.readStream(stream, options))
-        yield page.filter(({ position }) => isThere(position))
+      for await (const page of reader.readStream(stream, options)) yield page.filter(({ position }) => exists(position))
     },
     findRequest: async (stream, requestId) => {
       const revision = await reader.findRequest(stream, requestId)

@@ -91,7 +91,7 @@ export interface RunPlace {
 }
 
 /** `next`: the rows do not fill the page, and there are runs behind this place that nobody looked at. */
-export interface RunStretch {
+export interface RunWindow {
   readonly rows: readonly RunRow[]
   readonly next?: RunPlace
 }
@@ -130,7 +130,7 @@ export interface ViewStore extends DerivedFile {
   /** Rows, faults and the new checkpoint in one transaction; false, and nothing, where `from` is no longer the checkpoint's position. */
   saveRuns(rows: readonly RunRow[], to: ViewProgress, faults?: readonly FaultRow[]): boolean
   /** Newest first, of a bounded number of runs that are looked at (`looked`), whether they fit or not. */
-  listRuns(filter: RunFilter, looked?: number): RunStretch
+  listRuns(filter: RunFilter, looked?: number): RunWindow
   /** Calls in doubt of all tenants, in the first `runs` runs that have an open call. */
   callsInDoubt(runs: number): number
   /** Of a tenant, or of all; in order of stream and revision. */

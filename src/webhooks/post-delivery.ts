@@ -1,6 +1,6 @@
 /** @module One attempt to deliver: at the operator's address and at no other, within a time, whatever the receiver answers with. */
-import { dialFailure } from '../dialling/dial-failure.ts'
-import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'
+import { dialFailure } from '../egress/dial-failure.ts'
+import { guardedFetch, type TrustOptions } from '../egress/guarded-fetch.ts'
 
 const ATTEMPT_MAX_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024

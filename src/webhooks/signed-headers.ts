@@ -28,8 +28,8 @@ export function parseSecrets(text: string): readonly Uint8Array[] | undefined {
     .map((line) => line.trim())
     .filter((line) => line !== '')
   const secrets = lines.flatMap((line) => secretIn(line) ?? [])
-  const isWhole = secrets.length === lines.length && secrets.length > 0 && secrets.length <= SECRETS_MAX
-  return isWhole ? secrets : undefined
+  const isComplete = secrets.length === lines.length && secrets.length > 0 && secrets.length <= SECRETS_MAX
+  return isComplete ? secrets : undefined
 }
 
 function secretIn(line: string): Uint8Array | undefined {

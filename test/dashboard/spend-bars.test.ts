@@ -10,7 +10,7 @@ const test = suite('dashboard: charts of spending')
 
 const spent = (key: string, cost: string, tokens = 1, currency = 'USD') => ({ key, cost, tokens, currency })
 const held = (agent: string, cost: string, currency = 'USD') => ({ agent, run: 'r', tokens: 5, cost, currency })
-const whole = { isWhole: true, reserved: [] }
+const whole = { isComplete: true, reserved: [] }
 
 test('a bar is as long as its amount, on an axis that ends at a round number and says its unit', () => {
   const items = [spent('a', '0.05'), spent('b', '0.2'), spent('c', '0'), spent('d', '-0.1')]
@@ -42,7 +42,7 @@ test('each currency has its own axis, and where no money was spent the bars meas
 
 test('what is reserved is drawn behind what was spent and never added to it; who only reserved has a row too', () => {
   const reserved = [held('a', '0.05'), held('a', '0.05'), held('new', '0.1'), held('a', '7', 'EUR')]
-  const [usd, eur] = spendScales([spent('a', '0.1')], { by: 'agent', isWhole: true, reserved })
+  const [usd, eur] = spendScales([spent('a', '0.1')], { by: 'agent', isComplete: true, reserved })
   assert.equal(
     usd?.bars.map(({ key, cost, reservedCost }) => [key, cost, reservedCost]),
     [
@@ -53,7 +53,7 @@ test('what is reserved is drawn behind what was spent and never added to it; who
   assert.equal(usd?.bars[0]?.spent, usd?.bars[0]?.reserved)
   assert.equal([eur?.unit, eur?.bars[0]?.cost], ['EUR', '0'])
   // Where not all rows are known, nobody is said to have spent nothing.
-  assert.is(spendScales([spent('a', '0.1')], { by: 'agent', isWhole: false, reserved })[0]?.bars.length, 1)
+  assert.is(spendScales([spent('a', '0.1')], { by: 'agent', isComplete: false, reserved })[0]?.bars.length, 1)
 })
 
 test('an axis ends at or beyond its largest amount, and never at more than two and a half times of it', () => {

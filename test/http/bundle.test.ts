@@ -13,10 +13,10 @@ const test = suite('http: bundles and disclosed keys')
 const NAMES = { issuer: 'i', audience: 'a' }
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-type Ask = (path: string, claims?: Partial<TokenRequest>, method?: string) => Promise<Response>
+type RequestContext = (path: string, claims?: Partial<TokenRequest>, method?: string) => Promise<Response>
 
 /** The edge over a ledger that keeps logs. */
-function edgeOf({ ledger, keys, tenant }: TestLogs): Ask {
+function edgeOf({ ledger, keys, tenant }: TestLogs): RequestContext {
   const verifier = createTokenVerifier({ keys: () => keys, ...NAMES, now: Date.now })
   const app = createApp({
     ledger,

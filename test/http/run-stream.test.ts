@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { EdgeContext } from '../../src/http/edge-context.ts'
+import type { HttpContext } from '../../src/http/http-context.ts'
 import { runStream } from '../../src/http/run-stream.ts'
 import { StoreUnavailableError } from '../../src/store/event-store.ts'
 
@@ -23,7 +23,7 @@ async function loggedOf(error: Error, { closing, left }: { readonly closing: boo
     const stream = runStream(
       { log, draining: draining.signal, liveTokens: { watch: () => () => undefined } as never },
       {
-        c: { req: { path: '/v1/export' } } as unknown as EdgeContext,
+        c: { req: { path: '/v1/export' } } as unknown as HttpContext,
         token: '',
         expiresAt: 0,
         release: resolve,

@@ -66,7 +66,7 @@ async function readThrough(response: Response, { endless }: StreamedRoute): Prom
 }
 
 /** The log grows by the record of each export: bundles hold it whole, and trailers name its size. */
-function isWhole({ path }: StreamedRoute, text: string, before: string): boolean {
+function isComplete({ path }: StreamedRoute, text: string, before: string): boolean {
   if (path.includes('bundle')) return text.length >= before.length && text.endsWith('\0'.repeat(1_024))
   if (path.includes('export')) return text.length >= before.length
   // A listing is whole without the log, whose own read it was that failed: it then says that it is as of nothing provable.
@@ -104,7 +104,7 @@ test('whichever read of the store fails, a stream ends, is never whole, and leav
       assert.equal([store.open, await home.slots()], [0, 0], where)
       if (!fired) break
       broken += 1
-      if (response.status === 200 && !cut && !route.endless) assert.ok(isWhole(route, text, whole.text), where)
+      if (response.status === 200 && !cut && !route.endless) assert.ok(isComplete(route, text, whole.text), where)
       if (cut) cutShort += 1
     }
   }

@@ -10,7 +10,7 @@ import { drive, ok, recordsOf, refusedWith, replayed, verifiedFold } from '../su
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
-const cache = suite('hot runs and cached folds')
+const cache = suite('cached runs and cached folds')
 
 const streamOfR = (): string => runStream(alice.tenant, 'r')
 const usage: Command = { kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } }
@@ -35,7 +35,7 @@ async function reopened(test: TestLedger, row: FoldRow, store = test.store): Pro
 }
 
 cache('many more runs than the cache holds, all at once: each is right (STR-6)', async () => {
-  await using test = await testLedger({ hotRunsMax: 2 })
+  await using test = await testLedger({ cachedRunsMax: 2 })
   const runs = Array.from({ length: 20 }, (_, i) => drive(test, `r${i}`))
   await Promise.all(runs.map((run) => run.start()))
   for (let round = 0; round < 5; round += 1) {
@@ -45,7 +45,7 @@ cache('many more runs than the cache holds, all at once: each is right (STR-6)',
         .map(async (each) => each),
     )
   }
-  assert.ok(test.ledger.stats().hotRuns <= 2)
+  assert.ok(test.ledger.stats().cachedRuns <= 2)
   for (const [i, run] of runs.entries()) {
     const state = await verifiedFold(test, run.runId)
     assert.equal([state.step, state.spend.tokens, state.forwardOrder.length], [5, 5, 5])
@@ -162,7 +162,7 @@ cache('views that fail cost time and nothing else', async () => {
     },
     [Symbol.dispose]: () => views[Symbol.dispose](),
   })
-  await using test = await testLedger({ views: broken, hotRunsMax: 1 })
+  await using test = await testLedger({ views: broken, cachedRunsMax: 1 })
   await longRun(test, 2_100)
   await drive(test, 's').start()
   ok(await drive(test, 'r').do(usage))

@@ -43,8 +43,8 @@ test('what is sealed of a handoff is its own canonical text, whatever of it stoo
           assert.is(data, canonicalJson(event))
           if (event.payload === undefined) continue
           assert.ok(isEqual(event.payload, posted[seen] as Json), `payload ${seen} is not what was posted`)
-          const isWhole = event.v === 2 && event.mode === 'replace'
-          if (isWhole) assert.is(event.context, jsonDigest(event.payload))
+          const isComplete = event.v === 2 && event.mode === 'replace'
+          if (isComplete) assert.is(event.context, jsonDigest(event.payload))
           seen += 1
         }
       }

@@ -18,7 +18,7 @@ const newKeys = () => createLedgerKeys(new Date().toISOString(), randomBytes)
 const kids = async (run: ReturnType<typeof drive>) => (await run.events()).map((event) => event.header.kid)
 
 keys(
-  'a new key seals once it is on record; what the old one sealed still verifies, in a hot run and in a cold one (SEAL-10)',
+  'a new key seals once it is on record; what the old one sealed still verifies, in a cached run and in a cold one (SEAL-10)',
   async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')

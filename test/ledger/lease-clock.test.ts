@@ -9,7 +9,7 @@ const clock = suite('clock of leases and reservations')
 
 async function claimedFor(leaseMs: number) {
   // A cache of one run: the other one evicts it, as happens at any moment.
-  const test = await testLedger({ hotRunsMax: 1 })
+  const test = await testLedger({ cachedRunsMax: 1 })
   const run = drive(test, 'r')
   await run.start()
   const callId = await run.claimed('pay', { key: 'k', leaseMs })
@@ -85,7 +85,7 @@ clock(
 for (const setAheadMs of [DAY_MS, -DAY_MS]) {
   const way = setAheadMs > 0 ? 'forward' : 'back'
   clock(`a reservation lasts until its deadline while the clock is set ${way} for a day (RUN-19)`, async () => {
-    await using test = await testLedger({ hotRunsMax: 1 })
+    await using test = await testLedger({ cachedRunsMax: 1 })
     const { clock: hand } = test
     const run = drive(test, 'r')
     const reserve = () => run.do({ kind: 'reserve', body: { agent: 'a', tokens: 1, deadlineMs: 10_000 } })

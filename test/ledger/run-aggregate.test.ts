@@ -9,7 +9,7 @@ import { validateHandoff } from '../../src/domain/validator/validate.ts'
 import { RunAggregate } from '../../src/ledger/write/run-aggregate.ts'
 import type { AppendResult } from '../../src/store/event-store.ts'
 
-const hotRun = suite('hot run')
+const hotRun = suite('cached run')
 const DIGEST = `sha256:${'0'.repeat(64)}`
 
 type Mode = 'replace' | 'merge' | 'extend'

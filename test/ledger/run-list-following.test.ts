@@ -20,7 +20,7 @@ test('a list that is requested while others write follows the store to where it 
       yield page
       if (written === WRITTEN_MAX) continue
       written += 1
-      await store.append(appendOf(`run-elsewhere.r${written}`, NO_STREAM))
+      await store.append(appendOf(`run-remote.r${written}`, NO_STREAM))
     }
   }
   const busy = new Proxy(store, {

@@ -1,7 +1,7 @@
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { foldSigned, type RunState, slot } from '../../projections/run-state.ts'
+import { foldSigned, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import {
   ENVELOPE_TYP,
@@ -133,7 +133,7 @@ signatures('(A59) records of 0.1.0 hold the signature alone: neither of its spel
   for (const kept of [low, high]) {
     const state = { signatures: {} } as RunState
     foldSigned(state, { signature: kept })
-    assert.ok(signatureSpellings(low).some((name) => state.signatures[slot(name)] === true))
+    assert.ok(signatureSpellings(low).some((name) => state.signatures[safeKey(name)] === true))
   }
 })
 

@@ -109,7 +109,7 @@ writers(
   'hundreds of commands at random from both: every link holds, no state differs from the fold of the stream',
   async () => {
     const random = seededRandom(7)
-    await using test = await testLedger({ hotRunsMax: 50 })
+    await using test = await testLedger({ cachedRunsMax: 50 })
     const ledgers = [test.ledger, await test.sibling()]
     await drive(test, 'r').start({
       budget: { tokens: 100_000 },

@@ -135,7 +135,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   ),
   fires('CountersignCallsInDoubt', 'a call stays in doubt', { countersign_calls_in_doubt: '1x80' }, '17m'),
   fires('CountersignReaderDies', 'four ends', { countersign_reader_deaths_total: thread }, '4m'),
-  fires('CountersignUpkeepDies', 'four ends', { countersign_upkeep_deaths_total: thread }, '4m'),
+  fires('CountersignIndexingDies', 'four ends', { countersign_indexing_deaths_total: thread }, '4m'),
   fires(
     'CountersignMemoryShareFull',
     'refusals for a while',

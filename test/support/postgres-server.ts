@@ -200,14 +200,14 @@ async function untilChildrenAreGone(data: string): Promise<void> {
 
 function isUsed(data: string): boolean {
   if (!existsSync('/proc/self/cwd')) return spawnSync('pgrep', ['-f', `postgres.*${data}`]).status === 0
-  const isThere = (pid: string): boolean => {
+  const exists = (pid: string): boolean => {
     try {
       return readlinkSync(`/proc/${pid}/cwd`) === data
     } catch {
       return false
     }
   }
-  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && isThere(name))
+  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && exists(name))
 }
 
 async function freePort(): Promise<number> {

@@ -158,8 +158,9 @@ export class ServerProcess implements AsyncDisposable {
   /** Until another thread writes the files that follow the store. */
   async #handedOver(): Promise<void> {
     const client = await this.client()
-    const look = async () => (await client.get('/metrics')).text.includes('countersign_upkeep_threads 1\n') || undefined
-    await eventually(look, 'the files with the thread of upkeep')
+    const look = async () =>
+      (await client.get('/metrics')).text.includes('countersign_indexing_threads 1\n') || undefined
+    await eventually(look, 'the files with the thread of indexing')
   }
 
   /** The address from the log; an error with everything said where the process ends first. */

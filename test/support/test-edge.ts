@@ -3,7 +3,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Header } from '../../schemas/header.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { AppOptions, HttpLog, HttpSettings } from '../../src/http/app-deps.ts'
-import type { EdgeEnv } from '../../src/http/edge-context.ts'
+import type { HttpEnv } from '../../src/http/http-context.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import {
   createTokenVerifier,
@@ -36,7 +36,7 @@ interface Logged {
 }
 
 export interface TestEdge extends AsyncDisposable {
-  readonly app: OpenAPIHono<EdgeEnv>
+  readonly app: OpenAPIHono<HttpEnv>
   readonly inner: TestLedger
   /** Of every token, unless told otherwise. */
   readonly tenant: string

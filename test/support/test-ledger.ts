@@ -107,7 +107,7 @@ export interface TestLedgerOptions {
   readonly caller?: Caller
   /** Let the real clock run instead of the one in hand. */
   readonly realClock?: boolean
-  readonly hotRunsMax?: number
+  readonly cachedRunsMax?: number
   readonly memory?: MemoryBudget
   readonly work?: WorkQueue
   /** Which values of calls stand in their events. */
@@ -166,7 +166,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.work && { work: options.work }),
       ...(options.values && { values: options.values }),
       ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),
-      ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
+      ...(options.cachedRunsMax === undefined ? {} : { cachedRunsMax: options.cachedRunsMax }),
     })
   const opened = await open(views, { ...silentLog, info }).catch(async (error: unknown) => {
     if (options.store === undefined) await store[Symbol.asyncDispose]()

@@ -19,7 +19,7 @@ import { threadMode } from '../support/thread-mode.ts'
 import { within } from '../support/within.ts'
 
 /** From the first moment, where one is to have the files. */
-const THREAD = threadMode === 'on' ? { upkeepThread: { startMs: 0 } } : {}
+const THREAD = threadMode === 'on' ? { indexingThread: { startMs: 0 } } : {}
 
 export interface FileFault extends Fault {
   readonly name: string
@@ -97,7 +97,7 @@ async function run(folder: string, fault: FileFault): Promise<FileFaultRun> {
   try {
     const opened = await within(openLedger(settings, log), 'the start')
     if (fault.when === 'serving') {
-      await within(opened.upkeep?.taken() ?? Promise.resolve(), 'the files with the thread of upkeep')
+      await within(opened.indexing?.taken() ?? Promise.resolve(), 'the files with the thread of indexing')
       armDisk(fault)
     }
     refusals.push(...(await within(work(opened, 'faulty', acknowledged), 'the work')))

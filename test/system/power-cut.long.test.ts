@@ -84,8 +84,11 @@ claim(
       const { runs, added, known } = JSON.parse(stdout)
       const streams = (await recordsAt(`${data}/store.db`)).filter(({ revision }) => revision === 0)
       const starts = streams.filter(({ stream }) => stream.startsWith('run-default.')).length
-      const isWhole = runs === RUNS && added + known === RUNS && starts === RUNS
-      return [...(isWhole ? [] : [`${starts} runs: ${stdout}`]), ...(await ledgerFaults(data, [], { rebuilt: false }))]
+      const isComplete = runs === RUNS && added + known === RUNS && starts === RUNS
+      return [
+        ...(isComplete ? [] : [`${starts} runs: ${stdout}`]),
+        ...(await ledgerFaults(data, [], { rebuilt: false })),
+      ]
     })
     assert.equal(faults, [])
   },

@@ -63,7 +63,7 @@ const WRITERS = [
   ['a thread of their own writes', true],
 ] as const
 
-async function open(data: string, isElsewhere = false): Promise<Opened> {
+async function open(data: string, isRemote = false): Promise<Opened> {
   const renewed: string[] = []
   const log: Log = {
     info: () => undefined,
@@ -72,9 +72,9 @@ async function open(data: string, isElsewhere = false): Promise<Opened> {
   }
   // What threads read is forged in test/reading and test/store/audit-snapshots; here each start is to be quick.
   const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0' }, {})
-  const upkeepThread = isElsewhere ? { startMs: 0 } : undefined
-  const { ledger, upkeep, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, upkeepThread }, log)
-  await upkeep?.taken()
+  const indexingThread = isRemote ? { startMs: 0 } : undefined
+  const { ledger, indexing, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, indexingThread }, log)
+  await indexing?.taken()
   return { ledger, renewed, [Symbol.asyncDispose]: close }
 }
 
@@ -131,13 +131,13 @@ test('whatever is changed, dropped or added while the ledger is stopped is found
   }
 })
 
-for (const [writer, isElsewhere] of WRITERS) {
+for (const [writer, isRemote] of WRITERS) {
   test(`and while it serves, in files that ${writer} (A82, A222)`, async () => {
     using folder = tempFolder()
-    await using opened = await open(folder.file('data'), isElsewhere)
+    await using opened = await open(folder.file('data'), isRemote)
     await seed(opened)
     const before = await answers(opened.ledger)
-    for (const [file, sql] of FORGERIES.filter((_, at) => at % (isElsewhere ? 4 : 2) === 0)) {
+    for (const [file, sql] of FORGERIES.filter((_, at) => at % (isRemote ? 4 : 2) === 0)) {
       opened.renewed.length = 0
       forge(folder, file, sql)
       assert.equal(await answers(opened.ledger), before, sql)
@@ -202,12 +202,12 @@ test('a stream that the file of the logs forgot is damage, not another’s: the 
   }
 })
 
-for (const [writer, isElsewhere] of WRITERS) {
+for (const [writer, isRemote] of WRITERS) {
   test(`untouched files that ${writer} are read as they are, not rebuilt (A84)`, async () => {
     using folder = tempFolder()
     const data = folder.file('data')
     for (let start = 0; start < 3; start += 1) {
-      await using opened = await open(data, isElsewhere)
+      await using opened = await open(data, isRemote)
       if (start === 0) await seed(opened)
       else await drive(opened, `r${start}`).start()
       await answers(opened.ledger)

@@ -16,7 +16,7 @@ export interface Truth {
   readonly run: string
   readonly other: string
   /** The rows of the store are the acknowledged ones. */
-  readonly isWhole: boolean
+  readonly isComplete: boolean
   /** Of the tenant's log. */
   readonly key: string | undefined
   /** The rows as they are when everything was asked. */
@@ -286,12 +286,12 @@ export const eventsRead: Judge = found('the run', ({ text }, truth) => {
 /** Of an exit that says in one word how it stands with the whole store. */
 export const saysWell =
   (claims: (text: string) => boolean): Judge =>
-  ({ status, text }, { isWhole }) =>
-    isWhole || status !== 200 || !claims(text) ? undefined : text.trim().slice(0, 80)
+  ({ status, text }, { isComplete }) =>
+    isComplete || status !== 200 || !claims(text) ? undefined : text.trim().slice(0, 80)
 
 /** A page that shows nothing of what is wrong, after other exits came upon it. */
-export const shown: Judge = ({ status, text }, { isWhole, run }) => {
-  if (isWhole || status !== 200) return undefined
+export const shown: Judge = ({ status, text }, { isComplete, run }) => {
+  if (isComplete || status !== 200) return undefined
   return PAGE_ADMISSION.test(text) ? undefined : `the page says nothing of it (${run})`
 }
 

@@ -24,7 +24,7 @@ export interface Case {
   readonly refused: readonly { readonly exit: string; readonly status: number; readonly text: string }[]
   readonly findings: readonly Finding[]
   readonly untellable: boolean
-  readonly isWhole: boolean
+  readonly isComplete: boolean
   readonly tenant: string
   readonly run: string
 }
@@ -56,7 +56,7 @@ export async function runCase(history: History, name: string, random: () => numb
   const truth: Truth = {
     ...{ model: history.model, tenant, run },
     other: `${tenant}-${run.endsWith('-a') ? 'b' : 'a'}`,
-    isWhole: damage.beside === undefined && history.model.isWholeIn(rows),
+    isComplete: damage.beside === undefined && history.model.isWholeIn(rows),
     key: undefined,
     rows: () => rows,
   }
@@ -72,7 +72,7 @@ export async function runCase(history: History, name: string, random: () => numb
     if (damage.beside !== undefined) {
       await askEvery(ledger)
       damage.beside(strike)
-      now = { ...truth, isWhole: history.model.isWholeIn(rowsIn(`${data}/store.db`)) }
+      now = { ...truth, isComplete: history.model.isWholeIn(rowsIn(`${data}/store.db`)) }
     }
     now = { ...now, key: ledger.ledger.logs?.verifierKey(tenant) }
     asked.push(...(await askAll(ledger, now)))
@@ -142,6 +142,6 @@ async function judged(damage: string, asked: readonly Asked[], truth: Truth): Pr
     refused: asked
       .filter((each) => !isGiven(each))
       .map(({ name, answer }) => ({ exit: name, status: answer.status, text: answer.text.slice(0, 200) })),
-    ...{ isWhole: truth.isWhole, tenant: truth.tenant, run: truth.run },
+    ...{ isComplete: truth.isComplete, tenant: truth.tenant, run: truth.run },
   }
 }

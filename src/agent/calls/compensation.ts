@@ -41,7 +41,7 @@ export function compensationOf(registry: Pick<ToolRegistry, 'get'>, tool: string
 }
 
 /** What was done, as the compensation gets it. `call` is the forward call as the ledger lists it. */
-export function whatToUndo({ forward }: Compensation, call: JsonObject): Undo<unknown, unknown> {
+export function undoPlan({ forward }: Compensation, call: JsonObject): Undo<unknown, unknown> {
   const { codecs } = forward
   const args = codecs.decode(call.args ?? null)
   if (!isDigestOnly(call)) return { args, result: codecs.decode(call.result ?? null) }

@@ -328,9 +328,9 @@ export class OneCall {
       const found = await settleSuccess(settling, attempted.value)
       this.#ended(found)
       // What the record does not have, the compensation of this life has.
-      const isWhole = found.kind === 'result' && found.redacted !== true && this.#spec.record !== 'digest'
+      const isComplete = found.kind === 'result' && found.redacted !== true && this.#spec.record !== 'digest'
       const { codecs } = this.#spec
-      if (!isWhole)
+      if (!isComplete)
         session.unrecorded.set(callId, found.kind === 'result' ? codecs.decode(found.value) : attempted.value)
       if (found.kind === 'result') return { kind: 'value', value: found.value }
       if (found.kind === 'refused')

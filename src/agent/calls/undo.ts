@@ -12,7 +12,7 @@ import { Session } from '../runtime/session.ts'
 import { inCompensationSpan } from '../tracing/call-span.ts'
 import { backoffMs } from './backoff.ts'
 import { childCompensation, isChildCall, type RollBackChild } from './child-run.ts'
-import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
+import { type Compensation, compensationOf, undoPlan } from './compensation.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
@@ -85,7 +85,7 @@ function ask(
     callId,
     tool,
     codecs: own.codecs,
-    ask: () => check?.(whatToUndo(compensation, call), context),
+    ask: () => check?.(undoPlan(compensation, call), context),
   })
 }
 
@@ -136,7 +136,7 @@ async function attempt(
   const lost = lostToUndo(call, session)
   if (lost !== undefined) return { kind: 'failed', error: lost }
   const args = session?.redactedArgs.get(forwardId)
-  const recorded = whatToUndo(compensation, args === undefined ? call : { ...call, args })
+  const recorded = undoPlan(compensation, args === undefined ? call : { ...call, args })
   const live = session?.unrecorded.has(forwardId) === true
   const what = live ? { args: recorded.args, result: session.unrecorded.get(forwardId) } : recorded
   const at = session ?? new Session({ runId, registry })

@@ -4,7 +4,7 @@ import type { ReportBranch } from '../../../schemas/requests.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
-import { type HandedOver, handedOverIn, handedOverText } from '../pipeline/handed-over.ts'
+import { delegatedIn, delegatedText, type HandedOver } from '../pipeline/delegated.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import { notRecordable } from '../too-large.ts'
@@ -32,9 +32,9 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   try {
     // A branch hands over what it returns, as a step does: calls in it are its agent's.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
-    const handedOver = outputOf(await carried(running, step), planned.agent)
-    const { payload: output, add, supersedes: supersessions = [] } = handedOver
-    const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(handedOver))
+    const delegated = outputOf(await carried(running, step), planned.agent)
+    const { payload: output, add, supersedes: supersessions = [] } = delegated
+    const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(delegated))
     const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
@@ -79,15 +79,15 @@ function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonOb
 }
 
 /** What the agent wrote, as far as the branch tells: its model calls, where it made any, have reported what they used. */
-function textOf(handedOver: HandedOver): string {
-  const { text, ...rest } = handedOver.payload
-  const isText = typeof text === 'string' && Object.keys(rest).length === 0 && handedOver.add === undefined
-  return isText ? text : handedOverText(handedOver)
+function textOf(delegated: HandedOver): string {
+  const { text, ...rest } = delegated.payload
+  const isText = typeof text === 'string' && Object.keys(rest).length === 0 && delegated.add === undefined
+  return isText ? text : delegatedText(delegated)
 }
 
 function outputOf(value: unknown, agent: string): HandedOver {
   const recorded = recordable(typeof value === 'string' ? { text: value } : value)
   if (!recorded.ok) throw notRecordable(`what ${agent} hands over`, recorded, { code: 'context-too-large', agent })
-  if (isJsonObject(recorded.value)) return handedOverIn(recorded.value, agent)
+  if (isJsonObject(recorded.value)) return delegatedIn(recorded.value, agent)
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
 }

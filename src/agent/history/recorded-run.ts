@@ -1,5 +1,5 @@
 /** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
-import { eachOf, passOver } from '../../../projections/fold-table.ts'
+import { eachOf, ignore } from '../../../projections/fold-table.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -162,7 +162,7 @@ const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.ha
 const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
 
 const FOLDS = {
-  ...passOver(
+  ...ignore(
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
@@ -171,8 +171,8 @@ const FOLDS = {
     'RequestRefused',
     'SnapshotTaken',
   ),
-  ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
-  ...passOver('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
+  ...ignore('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),

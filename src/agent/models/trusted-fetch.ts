@@ -1,8 +1,8 @@
 /** @module The guarded `fetch` as the runtime offers it: what it refuses is an error of the runtime. */
-import { type Fetch, guardedFetch, type TrustOptions } from '../../dialling/guarded-fetch.ts'
+import { type Fetch, guardedFetch, type TrustOptions } from '../../egress/guarded-fetch.ts'
 import { AgentError } from '../errors.ts'
 
-export type { TrustOptions } from '../../dialling/guarded-fetch.ts'
+export type { TrustOptions } from '../../egress/guarded-fetch.ts'
 
 /**
  * Fits the `fetch` option of the `openai`, `@anthropic-ai/sdk` and `ollama` clients. Redirects are refused. Throws `address-refused`,

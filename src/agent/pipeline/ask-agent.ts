@@ -4,7 +4,7 @@ import type { Usage } from '../../../schemas/values.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import { defaultPrompt } from './default-prompt.ts'
-import { type HandedOver, handedOverIn, handedOverText } from './handed-over.ts'
+import { delegatedIn, delegatedText, type HandedOver } from './delegated.ts'
 import type { GeneratingAgent, StepAgent, StepContext, StepOptions } from './step-types.ts'
 
 export interface Answer extends HandedOver {
@@ -30,13 +30,13 @@ export async function askAgent(
   const usage = usageIn(result)
   const reads = isFramework(agent) && isGenerating(agent) ? generated : textIn
   const value = output === undefined ? reads(result) : output(result)
-  const handedOver = handedOverIn(
+  const delegated = delegatedIn(
     typeof value === 'string' ? { text: value } : objectOf(value, context.agent),
     context.agent,
   )
   return {
-    ...handedOver,
-    text: typeof value === 'string' ? value : handedOverText(handedOver),
+    ...delegated,
+    text: typeof value === 'string' ? value : delegatedText(delegated),
     ...(usage !== undefined && { usage }),
   }
 }

@@ -59,7 +59,7 @@ export async function handOffAt(
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, add, supersedes, manifestHash: registered?.hash })
   const seen = { served: false }
-  const handedOver = async (turn: Turn): Promise<HandoffResult> => {
+  const delegated = async (turn: Turn): Promise<HandoffResult> => {
     const before = session.pipeline.view.now().context
     const overBudget = session.pipeline.refused(request, content)
     if (overBudget !== undefined) {
@@ -91,7 +91,7 @@ export async function handOffAt(
     }
     return considered(session, before, await posted(session, body, turn))
   }
-  return tracked(session, request, (turn) => inHandoffSpan(execution, { agent, seen }, () => handedOver(turn)))
+  return tracked(session, request, (turn) => inHandoffSpan(execution, { agent, seen }, () => delegated(turn)))
 }
 
 /** An accepted handoff goes to the judge, who takes the time that it takes. */

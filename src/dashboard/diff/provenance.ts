@@ -3,7 +3,7 @@
  * One pass over the run; contexts are rebuilt as the ledger made them.
  */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
-import { passOver } from '../../../projections/fold-table.ts'
+import { ignore } from '../../../projections/fold-table.ts'
 import { applyMode } from '../../../projections/merge.ts'
 import type { RunEventType } from '../../../schemas/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -48,9 +48,9 @@ interface Question {
 
 /** What an event is to a value: where it may come from, or what established it. */
 const ROLES = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...passOver(
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore(
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
@@ -60,7 +60,7 @@ const ROLES = {
     'RedactionChanged',
     'RunKeyDisclosed',
   ),
-  ...passOver(
+  ...ignore(
     'JudgementRecorded',
     'ManifestRegistered',
     'RequestRefused',
@@ -68,10 +68,10 @@ const ROLES = {
     'SnapshotTaken',
     'ToolCallLeaseRenewed',
   ),
-  ...passOver('ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted'),
-  ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved'),
-  ...passOver('UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
-  ...passOver('BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...ignore('ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted'),
+  ...ignore('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved'),
+  ...ignore('UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
+  ...ignore('BranchOffered', 'BranchReceived', 'ForkJoined'),
   RunStarted: 'input',
   ToolCallClaimed: 'claim',
   ToolCallSucceeded: 'result',

@@ -17,7 +17,7 @@ export interface SpendChartProps {
 }
 
 export function SpendChart({ title, by, items, reserved, isCut, query }: SpendChartProps) {
-  const scales = spendScales(items, { by, reserved, isWhole: !isCut })
+  const scales = spendScales(items, { by, reserved, isComplete: !isCut })
   return (
     <section class="card chart" aria-label={title}>
       <h2>{title}</h2>

@@ -1,6 +1,6 @@
 /** @module One event in one line of words, for tables. What came from outside is quoted as it is; it is escaped where it is shown. */
 import { knowsBody } from '../../../projections/body-versions.ts'
-import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { isRunEventType, RUN_EVENTS } from '../../../schemas/events.ts'
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
@@ -49,17 +49,10 @@ const WAIT_ENDS = {
 
 /** Types that need no more words than those of `labelled` are passed over. */
 const TEXTS = {
-  ...passOver(
-    'RunResumed',
-    'RunBranched',
-    'RunCompleted',
-    'RedactionChanged',
-    'RunKeyDisclosed',
-    'ToolCallLeaseRenewed',
-  ),
-  ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
-  ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ReservationExpired'),
-  ...passOver('ForkStarted', 'BranchOffered', 'BranchReceived'),
+  ...ignore('RunResumed', 'RunBranched', 'RunCompleted', 'RedactionChanged', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
+  ...ignore('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
+  ...ignore('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ReservationExpired'),
+  ...ignore('ForkStarted', 'BranchOffered', 'BranchReceived'),
   RunStarted: ({ data }) => `Run ${data.name} started`,
   ChildRunStarted: ({ data }) => `Run ${data.run} started within this one`,
   RunFailed: ({ data }) => `Run failed: ${clipped(data.error.message, TEXT_CHARS)}`,

@@ -3,7 +3,7 @@
  * needs. No payload is stored, so that ten thousand events stay small.
  */
 import { canFold } from '../../../projections/body-versions.ts'
-import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type BudgetState, foldBudget } from '../../../projections/run-budget.ts'
 import { zeroSpend } from '../../../projections/run-state.ts'
@@ -30,7 +30,7 @@ export function emptyStory(first = 0): RunStory {
     budgetPoints: [],
     budget: emptyBudget(),
     models: new Map(),
-    handedOver: { tokens: 0, cost: '0' },
+    delegated: { tokens: 0, cost: '0' },
   }
 }
 
@@ -91,10 +91,10 @@ const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, 
 
 /** What the picture shows otherwise, or not at all, is passed over: calls, snapshots, leases, reservations. */
 const MARKS = {
-  ...passOver('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
-  ...passOver('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
-  ...passOver('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
-  ...passOver('CompensationInDoubt'),
+  ...ignore('SnapshotTaken', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
+  ...ignore('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
+  ...ignore('CompensationInDoubt'),
   ...eachOf(markAs('related'), 'RunBranched', 'ChildRunStarted'),
   ...eachOf(markAs('withheld'), 'RedactionChanged', 'RunKeyDisclosed', 'ResultNotRecorded'),
   JudgementRecorded: markAs('judged'),
@@ -156,8 +156,8 @@ function handoffMark(
   story: RunStory,
 ): Mark {
   const { tokens, cost } = story.budget.spend
-  const spent = { tokens: tokens - story.handedOver.tokens, cost: subtractMoney(cost, story.handedOver.cost) }
-  story.handedOver = { tokens, cost }
+  const spent = { tokens: tokens - story.delegated.tokens, cost: subtractMoney(cost, story.delegated.cost) }
+  story.delegated = { tokens, cost }
   const findings = type === 'EnvelopeRejected' ? data.findingsTotal : (data.findings?.length ?? 0)
   return {
     ...placeOf(header),

@@ -101,5 +101,5 @@ export interface RunStory {
   readonly budget: BudgetState
   readonly models: Map<string, ModelSpend>
   /** Spent when the last handoff was recorded. */
-  handedOver: { tokens: number; cost: string }
+  delegated: { tokens: number; cost: string }
 }

@@ -25,8 +25,9 @@ export function withRedacted(verdict: Judgement, { context, payload, leftOut }: 
     .filter(([at, rule]) => isMarked(placeIn(context, at), rule))
     .map(([at, rule]) => notCompared(at, rule))
   const all = [...findings, ...named.slice(0, NAMED_MAX)].slice(0, FINDINGS_MAX)
-  const isWhole = verdict.findingsTotal === verdict.findings.length
-  const refused = verdict.verdict === 'reject' && !(isWhole && findings.every(({ severity }) => severity !== 'error'))
+  const isComplete = verdict.findingsTotal === verdict.findings.length
+  const refused =
+    verdict.verdict === 'reject' && !(isComplete && findings.every(({ severity }) => severity !== 'error'))
   return {
     ...verdict,
     verdict: refused ? 'reject' : 'accept',

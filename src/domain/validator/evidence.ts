@@ -132,7 +132,7 @@ export function* isRecorded(
   return yield* groundOf(evidence, leaf, { budget, pauses })
 }
 
-function isWhole({ numbers, texts }: Evidence, leaf: string | number): boolean {
+function isComplete({ numbers, texts }: Evidence, leaf: string | number): boolean {
   if (typeof leaf === 'number') return numbers.has(leaf)
   const text = normaliseEntity(leaf)
   if (text === '' || texts.has(text)) return true
@@ -165,7 +165,7 @@ export function* groundOf(
   { budget, pauses }: Looking,
 ): Paced<boolean | 'truncated'> {
   if (evidence.truncated) return 'truncated'
-  if (isWhole(evidence, leaf)) return true
+  if (isComplete(evidence, leaf)) return true
   yield* indexTexts(evidence.index, pauses)
   if (typeof leaf === 'number') return evidence.index.numbers.has(leaf)
   const { charsLeft } = budget

@@ -46,7 +46,7 @@ export function handoffInput(
     agent: envelope.agent,
     evidence: input.evidence,
     first: state.step === 0,
-    payload: manifest?.schema === undefined ? undefined : handedOver(output, state.policy),
+    payload: manifest?.schema === undefined ? undefined : delegated(output, state.policy),
     supersedes: envelope.supersedes,
     writes: manifest?.writes,
     schema: manifest?.schema,
@@ -67,6 +67,6 @@ function sentHandoff(
 }
 
 /** What the schema of the agent's payloads is about: what is added counts as handed over. */
-function handedOver({ payload, add }: Pick<PostEnvelope, 'payload' | 'add'>, policy: RunState['policy']): JsonObject {
+function delegated({ payload, add }: Pick<PostEnvelope, 'payload' | 'add'>, policy: RunState['policy']): JsonObject {
   return add === undefined ? payload : addToContext(payload, add, policy)
 }

@@ -41,7 +41,7 @@ export function matchMembers(a: readonly Json[], b: readonly Json[], input: Matc
 
   const keys = memberKeys(a, b, input.texts)
   // A member matched by its whole value is equal to it; others can differ in what identifies nothing.
-  const isWhole = keys.identity === undefined && !input.texts.isActions
+  const isComplete = keys.identity === undefined && !input.texts.isActions
   const known = indexMembers(b, keys.after)
   const groups = groupMembers(a, keys.before)
   const used = new Set<number>()
@@ -58,7 +58,9 @@ export function matchMembers(a: readonly Json[], b: readonly Json[], input: Matc
   const matched = new Set(lost.map((group) => group.counterpart))
   const members = [...groups.values()].filter(({ places, counterpart }) => {
     return (
-      counterpart === undefined || matched.has(counterpart) || (!isWhole && typeof a[places[0] as number] === 'object')
+      counterpart === undefined ||
+      matched.has(counterpart) ||
+      (!isComplete && typeof a[places[0] as number] === 'object')
     )
   })
   return { members, gained: gained.filter((place) => !matched.has(place)) }

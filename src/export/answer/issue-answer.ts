@@ -18,9 +18,9 @@ import { restsOn } from '../../ledger/audit/answer-question.ts'
 import { AUDIT_QUERIES, followsFromLog } from '../../ledger/audit/audit-queries.ts'
 import type { AuditQuestion, AuditRefusal, PlannedQuestion } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, ExportPin, Ledger, PinnedTree } from '../../ledger/ledger.ts'
+import { type ExportRecord, exportedBy, exportRecord } from '../audit-trail.ts'
 import { type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
-import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
 import { orUnbegun } from '../or-unbegun.ts'
 import {
   type AnswerBodyMaker,
@@ -76,7 +76,7 @@ export async function prepareAnswer(
   const { tenant, actor } = caller
   const made = { ledger, caller, format, question: questionOf(planned), tree: { size: treeSize, root, eventId } }
   const log = answeredLog(planned, pin)
-  const bodyHere = (): AsyncGenerator<AnswerPortion, void> =>
+  const localBody = (): AsyncGenerator<AnswerPortion, void> =>
     log === undefined
       ? answerPortions({ format, planned }, (page) => audit.page(caller, page))
       : eventPortions({ format, planned }, () => historyHere(ledger, caller, log))
@@ -85,7 +85,7 @@ export async function prepareAnswer(
     restsOn: log === undefined ? restsOn(planned.question) : 'events',
     losses: pin.losses,
     heldBytes: log === undefined ? 0 : answerBytes(log.size),
-    body: () => elsewhere?.answerBody({ tenant, caller: actor, format, planned, log }) ?? portionsOf(bodyHere()),
+    body: () => elsewhere?.answerBody({ tenant, caller: actor, format, planned, log }) ?? portionsOf(localBody()),
     recordPage: (rows) => audit.recordPage(caller, planned, rows),
   })
 }
@@ -106,7 +106,7 @@ function historyHere(ledger: Ledger, caller: Caller, { size, until }: AnsweredLo
   return { pages: ledger.tenantEvents(caller, { until }), reading }
 }
 
-export interface AnswerInHand {
+export interface PendingAnswer {
   readonly ledger: Ledger
   readonly caller: Caller
   readonly format: AnswerFormatName
@@ -121,8 +121,8 @@ export interface AnswerInHand {
   readonly recordPage: (rows: number) => Promise<void>
 }
 
-export function preparedAnswer(inHand: AnswerInHand): AnswerPrepared {
-  const { ledger, caller, format, question, tree, heldBytes = 0 } = inHand
+export function preparedAnswer(pending: PendingAnswer): AnswerPrepared {
+  const { ledger, caller, format, question, tree, heldBytes = 0 } = pending
   const record = exportRecord(ledger, caller, {
     ...{ exportId: randomUUID(), format: `answer-${format}`, run: question.filter.run, tree },
     filter: question as unknown as JsonObject,
@@ -133,31 +133,31 @@ export function preparedAnswer(inHand: AnswerInHand): AnswerPrepared {
       format: ANSWER_FORMATS[format],
       heldBytes,
       start: () => record.start(),
-      chunks: (signal) => chunksOf({ ...inHand, record }, signal),
+      chunks: (signal) => chunksOf({ ...pending, record }, signal),
     },
   }
 }
 
-type Recorded = AnswerInHand & { readonly record: ExportRecord }
+type Recorded = PendingAnswer & { readonly record: ExportRecord }
 
 export function refusedQuestion({ code, detail }: AuditRefusal): Refused {
   if (code === 'invalid-query' || code === 'cursor-gone') return { ok: false, code: 'invalid-query', detail }
   return refusedBy(refusal(code, detail))
 }
 
-function chunksOf(inHand: Recorded, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+function chunksOf(pending: Recorded, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
   const made = { ...NOTHING_MADE }
-  const cut = (): Promise<void> => inHand.record.cut(made)
-  return orUnbegun(fileChunks(inHand, made, { signal, cut }), cut)
+  const cut = (): Promise<void> => pending.record.cut(made)
+  return orUnbegun(fileChunks(pending, made, { signal, cut }), cut)
 }
 
 async function* fileChunks(
-  inHand: Recorded,
+  pending: Recorded,
   made: Making,
   { signal, cut }: { readonly signal: AbortSignal | undefined; readonly cut: () => Promise<void> },
 ): AsyncGenerator<Uint8Array, void> {
-  const { format, question } = inHand
-  const body = inHand.body()
+  const { format, question } = pending
+  const body = pending.body()
   let found: readonly Loss[] = []
   let complete = false
   const leave = (): void => body.leave()
@@ -166,14 +166,14 @@ async function* fileChunks(
     for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
       const { chunk, rows, events, bytes, digest } = portion
       found = portion.losses
-      await inHand.recordPage(rows)
+      await pending.recordPage(rows)
       Object.assign(made, { events, bytes, digest })
       signal?.throwIfAborted()
       yield chunk
     }
-    await inHand.record.complete(made)
+    await pending.record.complete(made)
     complete = true
-    yield Buffer.from(answerWriter(format, question).trailer(trailerOf(inHand, made, found)))
+    yield Buffer.from(answerWriter(format, question).trailer(trailerOf(pending, made, found)))
   } finally {
     signal?.removeEventListener('abort', leave)
     await body.close()
@@ -182,7 +182,7 @@ async function* fileChunks(
 }
 
 function trailerOf(
-  { ledger, caller, question, tree, restsOn, losses: known }: AnswerInHand,
+  { ledger, caller, question, tree, restsOn, losses: known }: PendingAnswer,
   { events, digest }: Making,
   found: readonly Loss[],
 ): AnswerTrailer {

@@ -1,7 +1,7 @@
 /** @module The tar of a bundle in portions, counted and digested as they are made. */
 import { createHash } from 'node:crypto'
 import type { BodyPortion, Portions } from '../export-body.ts'
-import { type BundleHost, type BundleInHand, type BundleRequest, planBundle } from './plan-bundle.ts'
+import { type BundleHost, type BundleRequest, type PendingBundle, planBundle } from './plan-bundle.ts'
 import { tarChunks } from './write-tar.ts'
 
 /** Makes bundles elsewhere than in the thread that writes. */
@@ -10,8 +10,8 @@ export interface BundleMaker {
 }
 
 /** A portion is sent as soon as it has so many bytes; 0: every piece of the tar is one. Throws what `planBundle` and the files throw. */
-export async function* bundlePortions(inHand: BundleInHand, portionBytes: number): AsyncGenerator<BodyPortion, void> {
-  const { files, events } = await planBundle(inHand)
+export async function* bundlePortions(pending: PendingBundle, portionBytes: number): AsyncGenerator<BodyPortion, void> {
+  const { files, events } = await planBundle(pending)
   const hash = createHash('sha256')
   let bytes = 0
   let waiting: Uint8Array[] = []

@@ -12,9 +12,9 @@ import { eventsBehind } from '../../verify/bundle/questions.ts'
 import { questionOf } from '../answer/answer-question.ts'
 import { refusedQuestion } from '../answer/issue-answer.ts'
 import { answerBytes } from '../answer/made-rows.ts'
+import { type ExportRecord, exportedBy, exportRecord } from '../audit-trail.ts'
 import { type BodyPortion, type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
-import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
 import { orUnbegun } from '../or-unbegun.ts'
 import { type BundleMaker, bundlePortions } from './bundle-portions.ts'
 import { unprovableMember } from './bundle-query.ts'
@@ -111,9 +111,9 @@ async function issued({ ledger, caller, elsewhere }: For, wanted: Wanted): Promi
     ...{ query, question, values, ...pinned, stamp: await exports.timestamp(caller, pinned.pin) },
   }
   const record = exportRecord(ledger, caller, { exportId, ...recorded, tree: pinned.pin.tree })
-  const inHand: Issuing = { ledger, caller, request, record, elsewhere }
+  const pending: Issuing = { ledger, caller, request, record, elsewhere }
   const heldBytes = question === undefined ? 0 : answerBytes(pinned.pin.tree.size)
-  return { ok: true, value: { heldBytes, start: () => record.start(), chunks: (signal) => chunksOf(inHand, signal) } }
+  return { ok: true, value: { heldBytes, start: () => record.start(), chunks: (signal) => chunksOf(pending, signal) } }
 }
 
 interface Issuing {

@@ -75,7 +75,7 @@ export interface BundleHost {
   sign(payloadType: string, payload: Uint8Array): Promise<DsseEnvelope | undefined>
 }
 
-export interface BundleInHand {
+export interface PendingBundle {
   readonly request: BundleRequest
   readonly reads: BundleReads
   readonly host: BundleHost
@@ -89,11 +89,11 @@ export interface BundlePlan {
 }
 
 /** Throws `ChangedContentError` where the store does not hold the log that was signed, and the signal's reason once it aborts. */
-export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
-  const { request, host } = inHand
+export async function planBundle(pending: PendingBundle): Promise<BundlePlan> {
+  const { request, host } = pending
   const { pin } = request
-  const measured = await measure(inHand)
-  const answer = request.question && (await measuredAnswer(leavesWithin(inHand), request.question, request.tenant))
+  const measured = await measure(pending)
+  const answer = request.question && (await measuredAnswer(leavesWithin(pending), request.question, request.tenant))
   const predicate = predicateOf(request, measured, answer?.listed.total)
   const { stamp } = request
   const proofs = await host.proofFiles(measured.proven)
@@ -101,15 +101,15 @@ export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
     textFile('README.txt', readmeText(predicate, proofOf(request), request.values, stamp !== undefined)),
     ...(answer === undefined ? [] : [answer.file]),
     textFile('checkpoint', pin.note),
-    await eventsFile(inHand, measured),
+    await eventsFile(pending, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
     ...successionFile(pin),
-    ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(inHand))] : []),
+    ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(pending))] : []),
     ...measured.proven.map((id, at) => textFile(`proofs/${id}.tlog-proof`, proofs[at] ?? '')),
     textFile('report.html', reportHtml(measured.facts, predicate, answer?.listed)),
     ...(request.stream === undefined ? [] : [textFile(STREAM, streamText(request.stream))]),
     ...stampFiles(stamp),
-    ...(request.values ? [await valuesFile(inHand)] : []),
+    ...(request.values ? [await valuesFile(pending)] : []),
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
     textFile('verify.mjs', readFileSync(VERIFIER_FILE, 'utf8')),
   ]
@@ -137,8 +137,8 @@ interface Measured {
   readonly matching: number
 }
 
-async function measure(inHand: BundleInHand): Promise<Measured> {
-  const { request } = inHand
+async function measure(pending: PendingBundle): Promise<Measured> {
+  const { request } = pending
   const { pin, query } = request
   const facts = new ReportFacts()
   const [lines, log, tree] = [new Measure(), new Measure(), new CompactTree()]
@@ -148,7 +148,7 @@ async function measure(inHand: BundleInHand): Promise<Measured> {
   let events = 0
   let digest = NO_EVENTS
   lines.add(headOf(request))
-  for await (const { event, selected } of leavesOf(inHand)) {
+  for await (const { event, selected } of leavesOf(pending)) {
     const { headerText } = event
     const leaf = leafHash(headerText)
     if (request.stream === undefined) {
@@ -169,17 +169,17 @@ async function measure(inHand: BundleInHand): Promise<Measured> {
       ? tree.size === pin.tree.size && digestText(tree.root()) === pin.tree.root
       : sameHash(digest, request.stream.head.digest)
   if (!isSigned) throw new ChangedContentError(request.stream === undefined ? LOG : EVENTS)
-  await takeAgain(inHand, [facts, answers])
+  await takeAgain(pending, [facts, answers])
   const ends = [ids[0], last].filter((id) => id !== undefined)
   return { facts, lines, log, events, matching: answers.count, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
 }
 
 /** Further passes over the log, for what needs more than one to stay within its memory. */
-async function takeAgain(inHand: BundleInHand, gathered: readonly Gathered<LedgerEvent>[]): Promise<void> {
+async function takeAgain(pending: PendingBundle, gathered: readonly Gathered<LedgerEvent>[]): Promise<void> {
   for (;;) {
     const unfinished = gathered.filter((each) => each.nextPass())
     if (unfinished.length === 0) return
-    for await (const { event, selected } of leavesOf(inHand))
+    for await (const { event, selected } of leavesOf(pending))
       if (selected) for (const each of unfinished) each.takeAgain(event)
   }
 }
@@ -217,7 +217,7 @@ async function* leavesOf({
   request,
   reads,
   signal,
-}: BundleInHand): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
+}: PendingBundle): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
   const { tenant, query, pin, stream } = request
   const part = partOf(request)
   const pages =
@@ -230,32 +230,32 @@ async function* leavesOf({
 }
 
 /** Every event of the log, for as often as they are asked for, with its body where the bundle holds it. */
-const leavesWithin = (inHand: BundleInHand): LogAgain =>
+const leavesWithin = (pending: PendingBundle): LogAgain =>
   async function* () {
     let leaf = 0
-    for await (const { event, selected } of leavesOf(inHand)) {
+    for await (const { event, selected } of leavesOf(pending)) {
       yield [{ header: event.header, data: selected ? event.data : undefined }, leaf]
       leaf += 1
     }
   }
 
-async function* logLines(inHand: BundleInHand): AsyncGenerator<string, void> {
-  for await (const { event } of leavesOf(inHand)) yield `${event.headerText}\n`
+async function* logLines(pending: PendingBundle): AsyncGenerator<string, void> {
+  for await (const { event } of leavesOf(pending)) yield `${event.headerText}\n`
 }
 
 /** Read once to measure and digest them, and again as they are written: no value is held. */
-async function valuesFile(inHand: BundleInHand): Promise<BundleFile> {
+async function valuesFile(pending: PendingBundle): Promise<BundleFile> {
   const measure = new Measure()
-  for await (const line of valueLines(inHand)) measure.add(line)
-  return linesFile(VALUES, measure.result(), () => valueLines(inHand))
+  for await (const line of valueLines(pending)) measure.add(line)
+  return linesFile(VALUES, measure.result(), () => valueLines(pending))
 }
 
 /** A part of a value a line, under the event that names it. One that is gone has no lines: whoever verifies names it. */
-async function* valueLines(inHand: BundleInHand): AsyncGenerator<string, void> {
-  for await (const { event, selected } of leavesOf(inHand)) {
+async function* valueLines(pending: PendingBundle): AsyncGenerator<string, void> {
+  for await (const { event, selected } of leavesOf(pending)) {
     const digest = selected ? valueNamedBy(event) : undefined
     if (digest === undefined) continue
-    for await (const { salt, part, parts, text } of inHand.reads.valueParts(digest))
+    for await (const { salt, part, parts, text } of pending.reads.valueParts(digest))
       yield `${JSON.stringify({ event: event.header.id, salt, part, parts, text })}\n`
   }
 }
@@ -268,8 +268,8 @@ function valueNamedBy({ header, data }: LedgerEvent): string | undefined {
 }
 
 /** The events and their trailer, as any JSONL export has it. */
-async function eventsFile(inHand: BundleInHand, { lines, events }: Measured): Promise<BundleFile> {
-  const { request, host } = inHand
+async function eventsFile(pending: PendingBundle, { lines, events }: Measured): Promise<BundleFile> {
+  const { request, host } = pending
   const { ledgerId, tenant, query, pin } = request
   const filter = filterOf(request)
   const facts = {
@@ -287,7 +287,7 @@ async function eventsFile(inHand: BundleInHand, { lines, events }: Measured): Pr
   lines.add(trailer)
   return linesFile(EVENTS, lines.result(), async function* () {
     yield headOf(request)
-    for await (const { event, selected } of leavesOf(inHand)) if (selected) yield exportLine(event.texts)
+    for await (const { event, selected } of leavesOf(pending)) if (selected) yield exportLine(event.texts)
     yield trailer
   })
 }

@@ -13,7 +13,7 @@ import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
 import { Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 
 const BUNDLE = 'bundle'
 
@@ -41,25 +41,28 @@ export const answerRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-async function answered(ask: Ask<z.output<typeof AnswerParams>>): Promise<Response> {
-  const { edge, caller, item, path } = ask
-  const { by, seed, order, asOf, format = 'jsonl', ...filter } = ask.query
-  if (isServiceQuery(item)) return ofService(ask, item)
+async function answered(context: RequestContext<z.output<typeof AnswerParams>>): Promise<Response> {
+  const { deps, caller, item, path } = context
+  const { by, seed, order, asOf, format = 'jsonl', ...filter } = context.query
+  if (isServiceQuery(item)) return ofService(context, item)
   if (!isQueryName(item)) return problemResponse(noSuchQuery, path)
   if (order !== undefined && !isOrdered(AUDIT_QUERIES[item].shape)) return problemResponse(noOrder, path)
   const question = { name: item, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
   if (format === BUNDLE)
-    return order === undefined ? bundled(ask, { ...question, treeSize: asOf }) : problemResponse(inOrder, path)
+    return order === undefined ? bundled(context, { ...question, treeSize: asOf }) : problemResponse(inOrder, path)
   const answerRequest = { format, question, newestFirst: order === 'desc', treeSize: asOf }
-  const prepared = await prepareAnswer(edge.ledger, caller, answerRequest, edge.readers)
+  const prepared = await prepareAnswer(deps.ledger, caller, answerRequest, deps.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
-  return fileOf(ask, prepared.value, item)
+  return fileOf(context, prepared.value, item)
 }
 
 /** Out of the ledger's own record: it takes the filters that a header answers, and is in one order. */
-async function ofService(ask: Ask<z.output<typeof AnswerParams>>, name: ServiceQueryName): Promise<Response> {
-  const { edge, caller, path } = ask
-  const { format = 'jsonl', ...filter } = ask.query
+async function ofService(
+  context: RequestContext<z.output<typeof AnswerParams>>,
+  name: ServiceQueryName,
+): Promise<Response> {
+  const { deps, caller, path } = context
+  const { format = 'jsonl', ...filter } = context.query
   if (format === BUNDLE) return problemResponse(notInLog, path)
   const takes: readonly string[] = SERVICE_QUERIES[name].filters
   const stranger = Object.keys(filter).find((member) => !takes.includes(member))
@@ -68,27 +71,34 @@ async function ofService(ask: Ask<z.output<typeof AnswerParams>>, name: ServiceQ
       problem('invalid-query', `the query ${name} takes no ${stranger}; it takes ${takes.join(', ')}`),
       path,
     )
-  const prepared = await prepareServiceAnswer(edge.ledger, caller, { format, name, filter })
-  return prepared.ok ? fileOf(ask, prepared.value, name) : problemResponse(problemOfExport(prepared), path)
+  const prepared = await prepareServiceAnswer(deps.ledger, caller, { format, name, filter })
+  return prepared.ok ? fileOf(context, prepared.value, name) : problemResponse(problemOfExport(prepared), path)
 }
 
-function fileOf(ask: Ask, { format, heldBytes, start, chunks }: PreparedAnswer, name: string): Promise<Response> {
-  return openStream(ask, {
+function fileOf(
+  context: RequestContext,
+  { format, heldBytes, start, chunks }: PreparedAnswer,
+  name: string,
+): Promise<Response> {
+  return openStream(context, {
     kind: 'export',
     heldBytes,
     contentType: format.contentType,
-    headers: { 'content-disposition': `attachment; filename="${ask.caller.tenant}-${name}.${format.extension}"` },
+    headers: { 'content-disposition': `attachment; filename="${context.caller.tenant}-${name}.${format.extension}"` },
     before: start,
     chunks,
   })
 }
 
-async function bundled(ask: Ask, question: Parameters<typeof prepareAnswerBundle>[2]): Promise<Response> {
-  const { edge, caller, path } = ask
-  const prepared = await prepareAnswerBundle(edge.ledger, caller, question, edge.readers)
+async function bundled(
+  context: RequestContext,
+  question: Parameters<typeof prepareAnswerBundle>[2],
+): Promise<Response> {
+  const { deps, caller, path } = context
+  const prepared = await prepareAnswerBundle(deps.ledger, caller, question, deps.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { heldBytes, start, chunks } = prepared.value
-  return openStream(ask, {
+  return openStream(context, {
     kind: 'bundle',
     heldBytes,
     contentType: BUNDLE_CONTENT_TYPE,

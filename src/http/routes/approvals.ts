@@ -10,7 +10,7 @@ import { pageRoute } from '../page-route.ts'
 import { AsOfQuery, CursorText, Limit, Positive } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { noIndex, readItem } from '../read-at.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'approvals'
@@ -44,7 +44,8 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_APPROVALS,
     query: AsOfQuery,
-    handle: (ask) => readItem(ask, (at) => ask.edge.ledger.approval(ask.caller, ask.run, ask.item, at)),
+    handle: (context) =>
+      readItem(context, (at) => context.deps.ledger.approval(context.caller, context.run, context.item, at)),
   }),
   commandRoute({
     path: '/v1/runs/{run}/approvals/{approval}/grant',
@@ -75,40 +76,43 @@ export const approvalRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-async function listPending(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
-  const { edge, caller, path, query } = ask
-  if (query.asOf !== undefined) return listPendingAsOf(ask, query.asOf)
+async function listPending(context: RequestContext<z.output<typeof ListQuery>>): Promise<Response> {
+  const { deps, caller, path, query } = context
+  if (query.asOf !== undefined) return listPendingAsOf(context, query.asOf)
   const scope = [caller.tenant, path]
-  const from = query.cursor === undefined ? undefined : placeOf(decodeCursor(edge.ledger.places, scope, query.cursor))
+  const from = query.cursor === undefined ? undefined : placeOf(decodeCursor(deps.ledger.places, scope, query.cursor))
   if (query.cursor !== undefined && from === undefined) return problemResponse(notACursor, path)
   const limit = query.limit ?? PAGE_DEFAULT
-  const found = await withSlot(ask, () =>
-    edge.ledger.pendingApprovals(caller, { limit, ...(from !== undefined && { from }) }),
+  const found = await withSlot(context, () =>
+    deps.ledger.pendingApprovals(caller, { limit, ...(from !== undefined && { from }) }),
   )
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
   const { items, next, unreadable } = found.value
-  if (ask.access !== undefined) ask.access.count = items.length
+  if (context.access !== undefined) context.access.count = items.length
   const { startedAt = '', runId = '', after = null } = next ?? {}
-  const nextCursor = next === undefined ? null : encodeCursor(edge.ledger.places, scope, [startedAt, runId, after])
+  const nextCursor = next === undefined ? null : encodeCursor(deps.ledger.places, scope, [startedAt, runId, after])
   return json(200, { items, nextCursor, ...(unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }) })
 }
 
 /** A page of the past may hold fewer than it could, or none, and have one behind it. */
-async function listPendingAsOf(ask: Ask<z.output<typeof ListQuery>>, treeSize: number): Promise<Response> {
-  const { edge, caller, path, query } = ask
-  const { audit, places } = edge.ledger
+async function listPendingAsOf(
+  context: RequestContext<z.output<typeof ListQuery>>,
+  treeSize: number,
+): Promise<Response> {
+  const { deps, caller, path, query } = context
+  const { audit, places } = deps.ledger
   if (audit === undefined) return problemResponse(noIndex, path)
   const scope = [caller.tenant, path, { asOf: treeSize }]
   const [after, eventId] = (query.cursor === undefined ? undefined : decodeCursor(places, scope, query.cursor)) ?? []
   if (query.cursor !== undefined && typeof after !== 'number') return problemResponse(notACursor, path)
   const pinned = typeof after === 'number' && typeof eventId === 'string' ? { after, eventId } : {}
   const page = { treeSize, limit: query.limit ?? PAGE_DEFAULT, ...pinned }
-  const found = await withSlot(ask, () => audit.approvals(caller, page))
+  const found = await withSlot(context, () => audit.approvals(caller, page))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(problem(found.code, found.detail), path)
   const { items, next, unreadable, asOf } = found
-  if (ask.access !== undefined) ask.access.count = items.length
+  if (context.access !== undefined) context.access.count = items.length
   const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next, asOf.eventId])
   const named = unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }
   return json(200, { items, nextCursor, asOf: asOf.eventId, ...named })

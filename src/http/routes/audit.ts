@@ -21,7 +21,7 @@ import { eventCursor } from '../event-cursor.ts'
 import { eventText } from '../event-text.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../parameters.ts'
 import { type Problem, problem } from '../problems.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
 import { withSlot } from '../with-slot.ts'
 
@@ -29,9 +29,9 @@ const tag = 'audit'
 
 export const auditRoutes: readonly GuardedRoute[] = [
   ...Object.keys(AUDIT_QUERIES).map((name) => queryRoute(name as AuditQueryName)),
-  serviceRoute('service', SERVICE_QUERIES.service, ({ edge }, place) => edge.ledger.service.history(place)),
-  serviceRoute('tokens', SERVICE_QUERIES.tokens, ({ edge, caller }, place) =>
-    edge.ledger.service.tokens(caller.tenant, place),
+  serviceRoute('service', SERVICE_QUERIES.service, ({ deps }, place) => deps.ledger.service.history(place)),
+  serviceRoute('tokens', SERVICE_QUERIES.tokens, ({ deps, caller }, place) =>
+    deps.ledger.service.tokens(caller.tenant, place),
   ),
   readRoute({
     path: '/v1/audit/events/{event}',
@@ -39,7 +39,7 @@ export const auditRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
-    handle: (ask) => withAudit(ask, (audit) => oneEvent(ask, audit)),
+    handle: (context) => withAudit(context, (audit) => oneEvent(context, audit)),
   }),
 ]
 
@@ -51,7 +51,7 @@ function queryRoute(name: AuditQueryName): GuardedRoute {
     tag,
     access: READ_TENANT_RECORDED_BEHIND,
     query: paramsOf(name, definition),
-    handle: (ask) => withAudit(ask, (audit) => answer(ask as Ask<Params>, audit, name)),
+    handle: (context) => withAudit(context, (audit) => answer(context as RequestContext<Params>, audit, name)),
   })
 }
 
@@ -60,23 +60,23 @@ interface ServiceParams extends ServiceFilter {
   readonly limit?: number
 }
 
-type ServiceAsk = Ask<ServiceParams>
+type ServiceAsk = RequestContext<ServiceParams>
 
 /** Out of the ledger's own record, newest first: the store answers, not the tenant's index. */
 function serviceRoute(
   name: ServiceQueryName,
   { summary, filters }: { readonly summary: string; readonly filters: readonly (keyof ServiceFilter)[] },
-  read: (ask: ServiceAsk, place: ServicePlace) => Promise<ServicePage>,
+  read: (context: ServiceAsk, place: ServicePlace) => Promise<ServicePage>,
 ): GuardedRoute {
-  const answered = async (ask: ServiceAsk): Promise<Response> => {
-    const { edge, caller, query, path } = ask
-    const { places } = edge.ledger
+  const answered = async (context: ServiceAsk): Promise<Response> => {
+    const { deps, caller, query, path } = context
+    const { places } = deps.ledger
     const { cursor, limit = PAGE_DEFAULT, ...filter } = query
     const scope = ['audit', caller.tenant, name, filter]
     const [from] = cursor === undefined ? [] : (decodeCursor(places, scope, cursor) ?? [null])
     if (from === null) return problemResponse(notACursor, path)
     const place = { limit, filter, from: from as number | undefined }
-    const { items, next } = await read(ask, place)
+    const { items, next } = await read(context, place)
     const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next])
     return json(200, { query: name, items, nextCursor })
   }
@@ -86,7 +86,7 @@ function serviceRoute(
     tag,
     access: READ_TENANT,
     query: z.strictObject({ ...picked(filters), cursor: CursorText.optional(), limit: Limit.optional() }),
-    handle: (ask) => withSlot(ask, () => answered(ask as ServiceAsk)),
+    handle: (context) => withSlot(context, () => answered(context as ServiceAsk)),
   })
 }
 
@@ -117,22 +117,25 @@ interface Params extends Record<string, unknown> {
   readonly limit?: number
 }
 
-function withAudit(ask: Ask, answered: (audit: AuditReads) => Promise<Response>): Response | Promise<Response> {
-  const { audit } = ask.edge.ledger
+function withAudit(
+  context: RequestContext,
+  answered: (audit: AuditReads) => Promise<Response>,
+): Response | Promise<Response> {
+  const { audit } = context.deps.ledger
   if (audit !== undefined) return answered(audit)
-  return problemResponse(problem('not-found', 'this ledger keeps no index for auditors'), ask.path)
+  return problemResponse(problem('not-found', 'this ledger keeps no index for auditors'), context.path)
 }
 
-async function answer(ask: Ask<Params>, audit: AuditReads, name: AuditQueryName): Promise<Response> {
-  const { edge, caller, path, query } = ask
+async function answer(context: RequestContext<Params>, audit: AuditReads, name: AuditQueryName): Promise<Response> {
+  const { deps, caller, path, query } = context
   const { by, seed, order, asOf, cursor, limit = PAGE_DEFAULT, ...filter } = query
   const scope = ['audit', caller.tenant, name, { by, seed, order, asOf, filter }]
-  const { places } = edge.ledger
+  const { places } = deps.ledger
   const place = cursor === undefined ? undefined : placeOf(decodeCursor(places, scope, cursor))
   if (cursor !== undefined && place === undefined) return problemResponse(notACursor, path)
 
   const question: AuditQuestion = { name, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
-  const found = await withSlot(ask, () =>
+  const found = await withSlot(context, () =>
     audit.ask(caller, question, {
       ...(asOf !== undefined && { treeSize: asOf }),
       ...place,
@@ -180,7 +183,7 @@ function problemOf({
   return problem(code, detail)
 }
 
-async function oneEvent({ caller, item, path }: Ask, audit: AuditReads): Promise<Response> {
+async function oneEvent({ caller, item, path }: RequestContext, audit: AuditReads): Promise<Response> {
   const event = UUID_PATTERN.test(item) ? await audit.event(caller, item) : undefined
   return event === undefined ? problemResponse(noSuchEvent, path) : jsonText(200, eventText(event))
 }

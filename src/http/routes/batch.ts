@@ -14,7 +14,7 @@ import { checkBody, readJson } from '../body.ts'
 import { outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
 import { NoQuery, validTraceparent } from '../parameters.ts'
 import { type Problem, problem, problemBody, problemOf, statusOf } from '../problems.ts'
-import type { Ask, CommandSpec, GuardedRoute } from '../route.ts'
+import type { CommandSpec, GuardedRoute, RequestContext } from '../route.ts'
 
 const BATCH_MAX_ITEMS = 256
 /** `{items: [{body: ...}]}`: the levels around a body that alone may be 64 deep. */
@@ -65,7 +65,7 @@ export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
     query: NoQuery,
     body: BatchBody,
     takesBatch: true,
-    handle: (ask) => runBatch(ask, ops),
+    handle: (context) => runBatch(context, ops),
   }
 }
 
@@ -74,10 +74,14 @@ type Judged =
   | { readonly path: string; readonly problem: Problem }
   | { readonly path: string; readonly op: BatchOp; readonly item: BatchItem }
 
-async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Response> {
-  const { c, edge, caller, path } = ask
-  const { batchMaxBytes: maxBytes } = edge.settings
-  const read = await readJson(ask, { maxBytes, maxDepth: BODY_MAX_DEPTH + AROUND_BODY_DEPTH, maxKeys: BATCH_MAX_KEYS })
+async function runBatch(context: RequestContext, ops: ReadonlyMap<string, BatchOp>): Promise<Response> {
+  const { c, deps, caller, path } = context
+  const { batchMaxBytes: maxBytes } = deps.settings
+  const read = await readJson(context, {
+    maxBytes,
+    maxDepth: BODY_MAX_DEPTH + AROUND_BODY_DEPTH,
+    maxKeys: BATCH_MAX_KEYS,
+  })
   if (!read.ok) return problemResponse(read.problem, path)
   const batch = checkBody(BatchBody, read.value)
   if (!batch.ok) return problemResponse(batch.problem, path)
@@ -85,14 +89,14 @@ async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Re
   // Each item is marked with the whole request: as a digest, since the text would be made once an item.
   const { items } = batch.value
   const keyed = c.req.header('idempotency-key') !== undefined
-  const by = { turns: edge.work.writes, tenant: caller.tenant }
-  const info = await requestInfo(ask, keyed ? await batchDigest(items as readonly JsonObject[], by) : '')
+  const by = { turns: deps.work.writes, tenant: caller.tenant }
+  const info = await requestInfo(context, keyed ? await batchDigest(items as readonly JsonObject[], by) : '')
   if (!info.ok) return problemResponse(info.problem, path)
 
-  edge.rates.charge(caller.tenant, (items.length - 1) * ITEM_COST)
+  deps.rates.charge(caller.tenant, (items.length - 1) * ITEM_COST)
   const judged = judgeItems(items, ops, caller)
   const ready = judged.filter((each) => 'item' in each)
-  const outcomes = await edge.ledger.executeBatch(
+  const outcomes = await deps.ledger.executeBatch(
     caller,
     ready.map((each) => each.item),
     info.value,

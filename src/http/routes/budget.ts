@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Positive } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { readAt } from '../read-at.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'budget'
@@ -71,17 +71,17 @@ export const budgetRoutes: readonly GuardedRoute[] = [
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list')
 
-async function readBudget(ask: Ask<z.output<typeof BudgetQuery>>): Promise<Response> {
-  const { edge, caller, run, path, query } = ask
-  const { places } = edge.ledger
+async function readBudget(context: RequestContext<z.output<typeof BudgetQuery>>): Promise<Response> {
+  const { deps, caller, run, path, query } = context
+  const { places } = deps.ledger
   const { asOf } = query
   const scope = [caller.tenant, path, ...(asOf === undefined ? [] : [{ asOf }])]
   const [after] = query.cursor === undefined ? [] : (decodeCursor(places, scope, query.cursor) ?? [null])
   if (after !== undefined && typeof after !== 'string') return problemResponse(notACursor, path)
   const page = { ...(after !== undefined && { after }), limit: query.limit ?? PAGE_DEFAULT }
-  const read = () => readAt(ask, asOf, (at) => edge.ledger.budget(caller, run, { ...page, ...at }))
+  const read = () => readAt(context, asOf, (at) => deps.ledger.budget(caller, run, { ...page, ...at }))
   // As it was, a run is folded from its events.
-  const found = await (asOf === undefined ? read() : withSlot(ask, read))
+  const found = await (asOf === undefined ? read() : withSlot(context, read))
   if (found instanceof Response) return found
   if (!found.ok) return foundResponse(found, path)
   const { next, ...value } = found.value

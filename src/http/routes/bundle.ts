@@ -7,7 +7,7 @@ import { json, problemResponse } from '../answers.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
 import { NoQuery } from '../parameters.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 
 const BundleParams = EventQueryParams.extend({
   proof: z
@@ -48,21 +48,21 @@ export const bundleRoutes: readonly GuardedRoute[] = [
 ]
 
 /** The answer is the file that `countersign verify --run-key` reads. */
-async function disclosedKeys({ edge, caller, run, path }: Ask): Promise<Response> {
-  const found = await edge.ledger.discloseRunKeys(caller, run)
+async function disclosedKeys({ deps, caller, run, path }: RequestContext): Promise<Response> {
+  const found = await deps.ledger.discloseRunKeys(caller, run)
   return found.ok ? json(200, found.value) : problemResponse(found.refusal, path)
 }
 
-async function bundle(ask: Ask<z.output<typeof BundleParams>>): Promise<Response> {
-  const { edge, caller, path } = ask
-  const { proof, values, ...rest } = ask.query
+async function bundle(context: RequestContext<z.output<typeof BundleParams>>): Promise<Response> {
+  const { deps, caller, path } = context
+  const { proof, values, ...rest } = context.query
   const query: EventQuery = rest
   const parts = { proof, values: values === 'true' }
-  const prepared = await prepareBundle(edge.ledger, caller, query, parts, edge.readers)
+  const prepared = await prepareBundle(deps.ledger, caller, query, parts, deps.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { start, chunks } = prepared.value
   const name = query.run ?? caller.tenant
-  return openStream(ask, {
+  return openStream(context, {
     kind: 'bundle',
     contentType: BUNDLE_CONTENT_TYPE,
     headers: { 'content-disposition': `attachment; filename="${name}.tar"` },

@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { pageRoute } from '../page-route.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { claimOrWait } from '../wait-for-call.ts'
 import { withSlot } from '../with-slot.ts'
 
@@ -22,25 +22,25 @@ const OpenCallsQuery = z.strictObject({
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
-async function listOpenCalls(ask: Ask<z.output<typeof OpenCallsQuery>>): Promise<Response> {
-  const { edge, caller, path, query, access } = ask
+async function listOpenCalls(context: RequestContext<z.output<typeof OpenCallsQuery>>): Promise<Response> {
+  const { deps, caller, path, query, access } = context
   const { cursor, limit = PAGE_DEFAULT, status = 'open' } = query
   const scope = ['calls', caller.tenant, status]
-  const place = cursor === undefined ? [] : (decodeCursor(edge.ledger.places, scope, cursor) ?? [])
+  const place = cursor === undefined ? [] : (decodeCursor(deps.ledger.places, scope, cursor) ?? [])
   const [startedAt, runId, claim] = place
   const isPlace = typeof startedAt === 'string' && typeof runId === 'string' && typeof claim === 'number'
   if (cursor !== undefined && !isPlace) return problemResponse(notACursor, path)
 
   const page = { inDoubt: status === 'in-doubt', limit, ...(isPlace && { after: { startedAt, runId, claim } }) }
-  const found = await withSlot(ask, () => edge.ledger.openCalls(caller, page))
+  const found = await withSlot(context, () => deps.ledger.openCalls(caller, page))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
   const { items, next, asOf, unreadable } = found.value
   if (access !== undefined) access.count = items.length
   const after = next === undefined ? null : [next.startedAt, next.runId, next.claim]
-  const nextCursor = after === null ? null : encodeCursor(edge.ledger.places, scope, after)
+  const nextCursor = after === null ? null : encodeCursor(deps.ledger.places, scope, after)
   const named = unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }
-  return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf), ...named })
+  return json(200, { items, nextCursor, asOf: await deps.ledger.lastEventId(caller, asOf), ...named })
 }
 
 export const callRoutes: readonly GuardedRoute[] = [
@@ -80,7 +80,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: NoQuery,
-    handle: async ({ edge, caller, run, item, path }) => foundResponse(await edge.ledger.call(caller, run, item), path),
+    handle: async ({ deps, caller, run, item, path }) => foundResponse(await deps.ledger.call(caller, run, item), path),
   }),
   commandRoute({
     path: '/v1/runs/{run}/calls/{call}/settle',
@@ -118,9 +118,9 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: NoQuery,
-    handle: async (ask) => {
-      const { edge, caller, run, item, path } = ask
-      const found = await withSlot(ask, () => edge.ledger.value(caller, run, item))
+    handle: async (context) => {
+      const { deps, caller, run, item, path } = context
+      const found = await withSlot(context, () => deps.ledger.value(caller, run, item))
       if (found instanceof Response) return found
       return found.ok ? jsonText(200, found.value) : problemResponse(found.refusal, path)
     },
@@ -141,9 +141,9 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag: 'compensations',
     access: READ_PAYLOADS,
     query: NoQuery,
-    handle: async (ask) => {
-      const { edge, caller, run, path } = ask
-      const found = await withSlot(ask, () => edge.ledger.compensations(caller, run))
+    handle: async (context) => {
+      const { deps, caller, run, path } = context
+      const found = await withSlot(context, () => deps.ledger.compensations(caller, run))
       return found instanceof Response ? found : foundResponse(found, path)
     },
   }),

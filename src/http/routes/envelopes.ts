@@ -62,9 +62,9 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_RUNS,
     query: NoQuery,
-    handle: async (ask) => {
-      const { edge, caller, run, path } = ask
-      const found = await withSlot(ask, () => edge.ledger.manifests(caller, run))
+    handle: async (context) => {
+      const { deps, caller, run, path } = context
+      const found = await withSlot(context, () => deps.ledger.manifests(caller, run))
       return found instanceof Response ? found : foundResponse(found, path)
     },
   }),

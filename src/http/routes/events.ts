@@ -13,7 +13,7 @@ import { eventText } from '../event-text.ts'
 import type { Parsed } from '../parameters.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type AccessNote, type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
 import { withSlot } from '../with-slot.ts'
 
@@ -32,7 +32,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: RunQuery,
-    handle: (ask) => withSlot(ask, () => runEvents(ask), 'events'),
+    handle: (context) => withSlot(context, () => runEvents(context), 'events'),
   }),
   readRoute({
     path: '/v1/events',
@@ -40,7 +40,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_TENANT,
     query: TenantQuery,
-    handle: (ask) => withSlot(ask, () => tenantEvents(ask), 'events'),
+    handle: (context) => withSlot(context, () => tenantEvents(context), 'events'),
   }),
 ]
 
@@ -51,44 +51,44 @@ interface Listing {
   readonly until: Position | undefined
 }
 
-async function runEvents(ask: Ask<z.output<typeof RunQuery>>): Promise<Response> {
-  const { edge, caller, run, path, query } = ask
-  const listing = await resumed(ask)
+async function runEvents(context: RequestContext<z.output<typeof RunQuery>>): Promise<Response> {
+  const { deps, caller, run, path, query } = context
+  const listing = await resumed(context)
   if (!listing.ok) return problemResponse(listing.problem, path)
   const { after } = listing.value
   if (after !== undefined && after.header.stream !== runStream(caller.tenant, run)) return problemResponse(gone, path)
 
   const from = after === undefined ? (query.from ?? 0) : after.header.revision + 1
-  const found = await edge.ledger.runEvents(caller, run, { from, ...(query.to !== undefined && { to: query.to }) })
+  const found = await deps.ledger.runEvents(caller, run, { from, ...(query.to !== undefined && { to: query.to }) })
   if (!found.ok) return problemResponse(found.refusal, path)
-  return listed(ask, listing.value, found.value)
+  return listed(context, listing.value, found.value)
 }
 
-async function tenantEvents(ask: Ask<z.output<typeof TenantQuery>>): Promise<Response> {
-  const { edge, caller, path } = ask
-  const listing = await resumed(ask)
+async function tenantEvents(context: RequestContext<z.output<typeof TenantQuery>>): Promise<Response> {
+  const { deps, caller, path } = context
+  const listing = await resumed(context)
   if (!listing.ok) return problemResponse(listing.problem, path)
   const { after, until } = listing.value
   const range = { ...(after && { after: after.position }), ...(until !== undefined && { until }) }
-  return listed(ask, listing.value, edge.ledger.tenantEvents(caller, range))
+  return listed(context, listing.value, deps.ledger.tenantEvents(caller, range))
 }
 
 async function listed(
-  ask: Ask<Query>,
+  context: RequestContext<Query>,
   listing: Listing,
   source: AsyncIterable<readonly LedgerEvent[]>,
 ): Promise<Response> {
-  const { edge, query, caller } = ask
+  const { deps, query, caller } = context
   const { until } = listing
   const page = await takePage(source, {
     limit: query.limit ?? PAGE_DEFAULT,
     filter: filterOf(query),
     // What was appended to an empty store since is beyond its end, too.
-    isBeyond: (position) => until === undefined || edge.ledger.comparePositions(position, until) > 0,
+    isBeyond: (position) => until === undefined || deps.ledger.comparePositions(position, until) > 0,
   })
-  const asOf = await edge.ledger.lastEventId(caller, until)
-  if (ask.access !== undefined) note(ask.access, page.events.length, asOf)
-  return jsonText(200, pageText(page, { ...listing, asOf, places: edge.ledger.places, tail: tailScope(caller.tenant) }))
+  const asOf = await deps.ledger.lastEventId(caller, until)
+  if (context.access !== undefined) note(context.access, page.events.length, asOf)
+  return jsonText(200, pageText(page, { ...listing, asOf, places: deps.ledger.places, tail: tailScope(caller.tenant) }))
 }
 
 function note(access: AccessNote, count: number, asOf: string | null): void {
@@ -117,20 +117,20 @@ function pageText({ events, resume }: EventPage, { scope, until, asOf, places, t
 const placeOf = ({ position, header }: LedgerEvent): EventPlace => ({ position, id: header.id })
 
 /** The first page pins the end; the cursor carries it on. `after` (an id of a tail) starts a listing of its own. */
-async function resumed({ edge, caller, path, query }: Ask<Query>): Promise<Parsed<Listing>> {
+async function resumed({ deps, caller, path, query }: RequestContext<Query>): Promise<Parsed<Listing>> {
   const { cursor, limit: _, ...request } = query
   const scope = ['events', caller.tenant, path, request]
   const text = cursor ?? query.after
-  if (text === undefined) return { ok: true, value: { scope, after: undefined, until: await edge.ledger.end() } }
+  if (text === undefined) return { ok: true, value: { scope, after: undefined, until: await deps.ledger.end() } }
 
-  const judged = await judgeCursor(edge.ledger, caller, {
+  const judged = await judgeCursor(deps.ledger, caller, {
     scope: cursor === undefined ? tailScope(caller.tenant) : scope,
     cursor: text,
   })
   if (judged.kind === 'invalid') return { ok: false, problem: invalid }
   if (judged.kind === 'gone') return { ok: false, problem: gone }
   const until =
-    judged.kind === 'place' && judged.place.until !== undefined ? judged.place.until : await edge.ledger.end()
+    judged.kind === 'place' && judged.place.until !== undefined ? judged.place.until : await deps.ledger.end()
   return { ok: true, value: { scope, after: judged.kind === 'place' ? judged.event : undefined, until } }
 }
 

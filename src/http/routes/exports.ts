@@ -6,7 +6,7 @@ import { EXPORT, READ_PAYLOADS } from '../../access/access.ts'
 import { type Portions, portionsOf } from '../../export/export-body.ts'
 import { FORMAT_NAMES } from '../../export/formats.ts'
 import { prepareExport } from '../../export/issue-export.ts'
-import { type ReplayPortion, replayPortions } from '../../reading/replay-portions.ts'
+import { type ReplayPortion, replayPortions } from '../../read-workers/replay-portions.ts'
 import type { Position } from '../../store/event-store.ts'
 import { problemResponse } from '../answers.ts'
 import { decodeCursor, encodeCursor, paddedPosition } from '../cursor.ts'
@@ -16,7 +16,7 @@ import { openStream } from '../open-stream.ts'
 import { CursorText, Positive, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { readAt } from '../read-at.ts'
-import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type AccessNote, type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 
 const tag = 'history'
 const produces = 'application/x-ndjson'
@@ -67,28 +67,28 @@ export const exportRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Response> {
-  const { edge, caller, run, path, query } = ask
+async function exported(context: RequestContext<z.output<typeof ExportQuery>>): Promise<Response> {
+  const { deps, caller, run, path, query } = context
   const { format = 'jsonl', cursor: _, offset: __, from, ...request } = query
   const scope = ['export', caller.tenant, path, format, { ...request, ...(from !== undefined && { from }) }]
-  const { places } = edge.ledger
+  const { places } = deps.ledger
   const place = query.cursor === undefined ? undefined : (decodeCursor(places, scope, query.cursor) ?? null)
   const resumed = resumedPlace(place, query.offset)
   if (resumed === 'invalid') return problemResponse(invalid, path)
   const until = resumed?.until
-  if (until !== undefined && !isPosition(edge.ledger, until)) return problemResponse(gone, path)
+  if (until !== undefined && !isPosition(deps.ledger, until)) return problemResponse(gone, path)
   const exportRequest = {
     format,
     query: { ...request, ...(run !== '' && { run }) },
     ...(from !== undefined && { from }),
     ...(resumed && { resume: { until, offset: query.offset ?? 0 } }),
   }
-  const prepared = await prepareExport(edge.ledger, caller, exportRequest, edge.readers)
+  const prepared = await prepareExport(deps.ledger, caller, exportRequest, deps.readers)
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { pin, format: form, start, chunks } = prepared.value
   const tree = pin.tree?.root ?? null
   if (resumed !== undefined && resumed.root !== tree) return problemResponse(gone, path)
-  return openStream(ask, {
+  return openStream(context, {
     kind: 'export',
     contentType: form.contentType,
     headers: {
@@ -118,18 +118,18 @@ const invalid = problem(
 )
 const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export again')
 
-async function replayed(ask: Ask<z.output<typeof ReplayQuery>>): Promise<Response> {
-  const { edge, caller, run, path } = ask
-  const found = await readAt(ask, ask.query.asOf, ({ at }) => edge.ledger.replay(caller, run, at))
+async function replayed(context: RequestContext<z.output<typeof ReplayQuery>>): Promise<Response> {
+  const { deps, caller, run, path } = context
+  const found = await readAt(context, context.query.asOf, ({ at }) => deps.ledger.replay(caller, run, at))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
   const { lines, losses } = found.value
   const request = { tenant: caller.tenant, caller: caller.actor, run, to: found.revision, losses }
-  const portions = () => edge.readers?.replay(request) ?? portionsOf(replayPortions(lines, EVERY_LINE))
-  return openStream(ask, {
+  const portions = () => deps.readers?.replay(request) ?? portionsOf(replayPortions(lines, EVERY_LINE))
+  return openStream(context, {
     kind: 'replay',
     contentType: produces,
-    chunks: (signal) => replayChunks(portions(), ask.access, signal),
+    chunks: (signal) => replayChunks(portions(), context.access, signal),
   })
 }
 

@@ -12,8 +12,8 @@ export const integrityRoutes: readonly GuardedRoute[] = [
     tag: 'history',
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
-    handle: ({ edge, caller }) => {
-      const { faults, scrub } = edge.ledger.integrity.state(caller)
+    handle: ({ deps, caller }) => {
+      const { faults, scrub } = deps.ledger.integrity.state(caller)
       return json(200, { items: faults.map((fault) => ({ ...fault })), scrub: { ...scrub } as JsonObject })
     },
   }),

@@ -8,7 +8,7 @@ import { parseTilePath } from '../../merkle/tile-path.ts'
 import { json, problemResponse } from '../answers.ts'
 import { NoQuery, Whole } from '../parameters.ts'
 import { type Problem, problem } from '../problems.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 
 const tag = 'log'
 /** Hashes and headers of the log are what auditors share: reading them is not recorded. */
@@ -33,7 +33,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     access,
     query: NoQuery,
     produces: TEXT,
-    handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, logs.checkpoint(ask.caller.tenant))),
+    handle: (context) => withLogs(context, (logs) => textOf(context, logs, logs.checkpoint(context.caller.tenant))),
   }),
   readRoute({
     path: '/v1/log/timestamp',
@@ -42,7 +42,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     tag,
     access,
     query: NoQuery,
-    handle: (ask) => withLogs(ask, (logs) => timestamp(ask, logs)),
+    handle: (context) => withLogs(context, (logs) => timestamp(context, logs)),
   }),
   readRoute({
     path: '/v1/log/key',
@@ -51,7 +51,8 @@ export const logRoutes: readonly GuardedRoute[] = [
     access,
     query: NoQuery,
     produces: TEXT,
-    handle: (ask) => withLogs(ask, (logs) => plain(`${logs.verifierKey(ask.caller.tenant)}\n`, TEXT, SHORT)),
+    handle: (context) =>
+      withLogs(context, (logs) => plain(`${logs.verifierKey(context.caller.tenant)}\n`, TEXT, SHORT)),
   }),
   readRoute({
     path: '/v1/log/successions',
@@ -59,7 +60,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     tag,
     access,
     query: NoQuery,
-    handle: (ask) => withLogs(ask, (logs) => json(200, logs.successions())),
+    handle: (context) => withLogs(context, (logs) => json(200, logs.successions())),
   }),
   readRoute({
     path: '/v1/log/tile/{tile}',
@@ -70,7 +71,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     access,
     query: NoQuery,
     produces: BYTES,
-    handle: (ask) => withLogs(ask, (logs) => tile(ask, logs)),
+    handle: (context) => withLogs(context, (logs) => tile(context, logs)),
   }),
   readRoute({
     path: '/v1/log/proof/inclusion',
@@ -78,7 +79,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     tag,
     access,
     query: InclusionQuery,
-    handle: (ask) => withLogs(ask, (logs) => inclusion(ask, logs)),
+    handle: (context) => withLogs(context, (logs) => inclusion(context, logs)),
   }),
   readRoute({
     path: '/v1/log/proof/consistency',
@@ -86,7 +87,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     tag,
     access,
     query: ConsistencyQuery,
-    handle: (ask) => withLogs(ask, (logs) => consistency(ask, logs)),
+    handle: (context) => withLogs(context, (logs) => consistency(context, logs)),
   }),
   readRoute({
     path: '/v1/log/events/{event}/proof.tlog-proof',
@@ -95,16 +96,18 @@ export const logRoutes: readonly GuardedRoute[] = [
     access,
     query: NoQuery,
     produces: TEXT,
-    handle: (ask) => withLogs(ask, async (logs) => textOf(ask, logs, await proofFile(ask, logs))),
+    handle: (context) => withLogs(context, async (logs) => textOf(context, logs, await proofFile(context, logs))),
   }),
 ]
 
 function withLogs<Q>(
-  ask: Ask<Q>,
+  context: RequestContext<Q>,
   answer: (logs: TenantLogs) => Response | Promise<Response>,
 ): Response | Promise<Response> {
-  const { logs } = ask.edge.ledger
-  return logs === undefined ? problemResponse(problem('not-found', 'this ledger keeps no log'), ask.path) : answer(logs)
+  const { logs } = context.deps.ledger
+  return logs === undefined
+    ? problemResponse(problem('not-found', 'this ledger keeps no log'), context.path)
+    : answer(logs)
 }
 
 function plain(body: string | Uint8Array, type: string, caching: string): Response {
@@ -117,11 +120,11 @@ function plain(body: string | Uint8Array, type: string, caching: string): Respon
   return new Response(body as BodyInit, { headers })
 }
 
-function textOf({ path }: Ask, logs: TenantLogs, answer: LogAnswer<string>): Response {
+function textOf({ path }: RequestContext, logs: TenantLogs, answer: LogAnswer<string>): Response {
   return answer.ok ? plain(answer.value, TEXT, SHORT) : problemResponse(problemOfLog(answer, logs), path)
 }
 
-async function tile({ caller, item, path }: Ask, logs: TenantLogs): Promise<Response> {
+async function tile({ caller, item, path }: RequestContext, logs: TenantLogs): Promise<Response> {
   const named = parseTilePath(`tile/${item}`)
   const bytes =
     named === undefined
@@ -134,7 +137,7 @@ async function tile({ caller, item, path }: Ask, logs: TenantLogs): Promise<Resp
 }
 
 async function inclusion(
-  { caller, query, path }: Ask<z.output<typeof InclusionQuery>>,
+  { caller, query, path }: RequestContext<z.output<typeof InclusionQuery>>,
   logs: TenantLogs,
 ): Promise<Response> {
   const { event, index, size } = query
@@ -157,7 +160,10 @@ async function upToDate<T>(logs: TenantLogs, find: () => Promise<LogAnswer<T>>):
   return find()
 }
 
-function consistency({ caller, query, path }: Ask<z.output<typeof ConsistencyQuery>>, logs: TenantLogs): Response {
+function consistency(
+  { caller, query, path }: RequestContext<z.output<typeof ConsistencyQuery>>,
+  logs: TenantLogs,
+): Response {
   const found = logs.consistency(caller.tenant, query.from, query.to)
   if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
   const { from, fromRoot, to, toRoot, proof } = found.value
@@ -165,14 +171,14 @@ function consistency({ caller, query, path }: Ask<z.output<typeof ConsistencyQue
   return json(200, { from, to, ...roots, proof: proof.map(toBase64) })
 }
 
-async function timestamp({ caller, path }: Ask, logs: TenantLogs): Promise<Response> {
+async function timestamp({ caller, path }: RequestContext, logs: TenantLogs): Promise<Response> {
   const found = await logs.timestamp(caller.tenant)
   if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
   const { text, reply, consistency, ...said } = found.value
   return json(200, { ...said, checkpoint: text, reply: toBase64(reply), consistency: consistency.map(toBase64) })
 }
 
-async function proofFile({ caller, item }: Ask, logs: TenantLogs): Promise<LogAnswer<string>> {
+async function proofFile({ caller, item }: RequestContext, logs: TenantLogs): Promise<LogAnswer<string>> {
   if (UUID_PATTERN.test(item)) return upToDate(logs, async () => logs.proofFile(caller.tenant, item))
   return { ok: false, code: 'not-in-log', size: logs.state(caller.tenant).published }
 }

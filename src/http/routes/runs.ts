@@ -12,7 +12,7 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Positive, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
 import { noIndex, readAt } from '../read-at.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'runs'
@@ -66,7 +66,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     access: READ_RUNS,
     query: RunQuery,
     answers: { 304: 'The caller has this revision.' },
-    handle: (ask) => readRun(ask),
+    handle: (context) => readRun(context),
   }),
   readRoute({
     path: '/v1/runs/{run}/context',
@@ -74,7 +74,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: ContextQuery,
-    handle: (ask) => readContext(ask),
+    handle: (context) => readContext(context),
   }),
   commandRoute({
     path: '/v1/runs/{run}/rollback',
@@ -115,16 +115,16 @@ const sizeOrRevision = problem('invalid-query', 'ask as of a size of the log or 
 })
 
 /** As it was, a run is folded from its events: that takes a slot, as a context of before does. */
-async function readRun(ask: Ask<z.output<typeof RunQuery>>): Promise<Response> {
-  const { edge, caller, run, path, query, c } = ask
+async function readRun(context: RequestContext<z.output<typeof RunQuery>>): Promise<Response> {
+  const { deps, caller, run, path, query, c } = context
   const { asOf, revision } = query
   if (asOf !== undefined && revision !== undefined) return problemResponse(sizeOrRevision, path)
   const ifNoneMatch = c.req.header('if-none-match')
   if (asOf === undefined && revision === undefined)
-    return foundResponse(await edge.ledger.run(caller, run), path, ifNoneMatch)
-  return withSlot(ask, () =>
-    readAt(ask, asOf, async ({ at = { revision: revision ?? 0 } }, moment) => {
-      const found = await edge.ledger.run(caller, run, at)
+    return foundResponse(await deps.ledger.run(caller, run), path, ifNoneMatch)
+  return withSlot(context, () =>
+    readAt(context, asOf, async ({ at = { revision: revision ?? 0 } }, moment) => {
+      const found = await deps.ledger.run(caller, run, at)
       if (!found.ok || moment === undefined) return foundResponse(found, path, ifNoneMatch)
       return foundResponse({ ...found, value: { ...found.value, asOf: moment.asOf.eventId } }, path, ifNoneMatch)
     }),
@@ -132,54 +132,54 @@ async function readRun(ask: Ask<z.output<typeof RunQuery>>): Promise<Response> {
 }
 
 /** A step that was accepted later than the size of the log is none of that moment. */
-async function readContext(ask: Ask<z.output<typeof ContextQuery>>): Promise<Response> {
-  const { edge, caller, run, path, query } = ask
+async function readContext(context: RequestContext<z.output<typeof ContextQuery>>): Promise<Response> {
+  const { deps, caller, run, path, query } = context
   const { step, revision, asOf } = query
   if (step !== undefined && revision !== undefined) return problemResponse(stepOrRevision, path)
   if (asOf !== undefined && revision !== undefined) return problemResponse(sizeOrRevision, path)
   const isPast = (step ?? revision ?? asOf) !== undefined
   const read = () =>
-    readAt(ask, asOf, async ({ at }) => {
+    readAt(context, asOf, async ({ at }) => {
       const then = revision ?? at?.revision
       const place = step !== undefined ? { step } : then !== undefined ? { revision: then } : {}
-      const found = await edge.ledger.context(caller, run, place)
+      const found = await deps.ledger.context(caller, run, place)
       const isLater = found.ok && at !== undefined && Number(found.value.revision) > at.revision
       return isLater ? problemResponse(laterStep(step ?? 0), path) : foundResponse(found, path)
     })
-  return isPast ? withSlot(ask, read) : read()
+  return isPast ? withSlot(context, read) : read()
 }
 
 const laterStep = (step: number) => problem('unknown-step', `the run had no step ${step} then`)
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
-type ListAsk = Ask<z.output<typeof ListQuery>>
+type ListContext = RequestContext<z.output<typeof ListQuery>>
 
-async function listRuns(ask: ListAsk): Promise<Response> {
-  const { edge, caller, path, query, access } = ask
+async function listRuns(context: ListContext): Promise<Response> {
+  const { deps, caller, path, query, access } = context
   const { cursor, limit = PAGE_DEFAULT, asOf: size, ...filters } = query
-  if (size !== undefined) return listRunsAsOf(ask, size)
+  if (size !== undefined) return listRunsAsOf(context, size)
   const scope = ['runs', caller.tenant, filters]
-  const place = cursor === undefined ? undefined : decodeCursor(edge.ledger.places, scope, cursor)
+  const place = cursor === undefined ? undefined : decodeCursor(deps.ledger.places, scope, cursor)
   const [startedAt, runId] = place ?? []
   const after = typeof startedAt === 'string' && typeof runId === 'string' ? { startedAt, runId } : undefined
   if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
 
   const page = { ...filterOf(filters), ...(after && { after }), limit }
-  const found = await withSlot(ask, () => edge.ledger.listRuns(caller, page))
+  const found = await withSlot(context, () => deps.ledger.listRuns(caller, page))
   if (found instanceof Response) return found
   const { items, asOf } = found
   if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)
-  const nextCursor = last === undefined ? null : encodeCursor(edge.ledger.places, scope, rowPlace(last))
-  return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf) })
+  const nextCursor = last === undefined ? null : encodeCursor(deps.ledger.places, scope, rowPlace(last))
+  return json(200, { items, nextCursor, asOf: await deps.ledger.lastEventId(caller, asOf) })
 }
 
 /** As it was: a page may hold fewer runs than it could, and have one behind it. */
-async function listRunsAsOf(ask: ListAsk, treeSize: number): Promise<Response> {
-  const { edge, caller, path, query, access } = ask
+async function listRunsAsOf(context: ListContext, treeSize: number): Promise<Response> {
+  const { deps, caller, path, query, access } = context
   const { cursor, limit = PAGE_DEFAULT, asOf: _, ...filters } = query
-  const { audit, places } = edge.ledger
+  const { audit, places } = deps.ledger
   if (audit === undefined) return problemResponse(noIndex, path)
   const scope = ['runs', caller.tenant, { asOf: treeSize, ...filters }]
   const [after, eventId] = (cursor === undefined ? undefined : decodeCursor(places, scope, cursor)) ?? []
@@ -187,7 +187,7 @@ async function listRunsAsOf(ask: ListAsk, treeSize: number): Promise<Response> {
 
   const pinned = typeof after === 'number' && typeof eventId === 'string' ? { after, eventId } : {}
   const page = { treeSize, limit, ...pinned }
-  const found = await withSlot(ask, () => audit.runs(caller, filterOf(filters), page))
+  const found = await withSlot(context, () => audit.runs(caller, filterOf(filters), page))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(problem(found.code, found.detail), path)
   const { items, next, asOf } = found

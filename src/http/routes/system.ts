@@ -4,18 +4,18 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { METRICS } from '../../access/access.ts'
 import type { LedgerStats } from '../../ledger/ledger-stats.ts'
 import { json, problemResponse, streamed } from '../answers.ts'
-import type { EdgeContext } from '../edge-context.ts'
+import type { HttpContext } from '../http-context.ts'
 import type { HttpMetrics } from '../metrics.ts'
 import { NoQuery } from '../parameters.ts'
 import { isProblemCode, STATUS } from '../problem-codes.ts'
 import { PROBLEM_TEXTS } from '../problem-texts.ts'
 import { problem } from '../problems.ts'
-import type { Edge, OpenRoute, Route } from '../route.ts'
+import type { HttpDeps, OpenRoute, Route } from '../route.ts'
 
 const tag = 'system'
 
-export function systemRoutes(edge: Edge, metrics: HttpMetrics): readonly Route[] {
-  return [...openRoutes, metricsRoute(edge, metrics)]
+export function systemRoutes(deps: HttpDeps, metrics: HttpMetrics): readonly Route[] {
+  return [...openRoutes, metricsRoute(deps, metrics)]
 }
 
 const openRoutes: readonly OpenRoute[] = [
@@ -49,7 +49,7 @@ const openRoutes: readonly OpenRoute[] = [
 const POSITIONS_LOST =
   'the store has lost events, and nothing tells whose: run "countersign verify", and put the newer store back; only if that is lost for good, keep a copy, and tell those who audit this ledger'
 
-function readiness(c: EdgeContext, { ledger, draining }: Edge): Response {
+function readiness(c: HttpContext, { ledger, draining }: HttpDeps): Response {
   const { state, detail } = ledger.status()
   if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
   if (state === 'ready') {
@@ -86,7 +86,7 @@ function timestampsOf(stamping: LedgerStats['stamping']): { readonly timestamps?
   return { timestamps: { late, dueSince: timeOf(dueSinceMs), ...failed } }
 }
 
-function problemPage(c: EdgeContext): Response {
+function problemPage(c: HttpContext): Response {
   const code = c.req.param('code') ?? ''
   if (!isProblemCode(code)) return problemResponse(problem('not-found', 'there is no such problem'), c.req.path)
   const { title, remedy } = PROBLEM_TEXTS[code]
@@ -98,7 +98,7 @@ function problemPage(c: EdgeContext): Response {
 }
 
 /** Open only where the settings say so: counts tell a competitor much. */
-function metricsRoute({ settings }: Edge, metrics: HttpMetrics): Route {
+function metricsRoute({ settings }: HttpDeps, metrics: HttpMetrics): Route {
   const answer = async (): Promise<Response> => {
     const text = await metrics.text()
     const bytes = new TextEncoder().encode(text)

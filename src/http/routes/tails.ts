@@ -6,7 +6,7 @@ import { judgeCursor, startCursor } from '../event-cursor.ts'
 import { EVENT_STREAM, openStream } from '../open-stream.ts'
 import { CursorText } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { type Tail, tailFrames, tailScope } from '../sse.ts'
 
 const tag = 'history'
@@ -22,9 +22,9 @@ export const tailRoutes: readonly GuardedRoute[] = [
     access: READ_PAYLOADS,
     query: TailQuery,
     produces,
-    handle: async (ask) => {
-      const found = await ask.edge.ledger.run(ask.caller, ask.run)
-      return found.ok ? openTail(ask) : problemResponse(found.refusal, ask.path)
+    handle: async (context) => {
+      const found = await context.deps.ledger.run(context.caller, context.run)
+      return found.ok ? openTail(context) : problemResponse(found.refusal, context.path)
     },
   }),
   readRoute({
@@ -38,27 +38,27 @@ export const tailRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response> {
-  const { edge, caller, run, c, query, path } = ask
+async function openTail(context: RequestContext<z.output<typeof TailQuery>>): Promise<Response> {
+  const { deps, caller, run, c, query, path } = context
   const scope = tailScope(caller.tenant)
   const text = c.req.header('last-event-id') ?? query.after
-  const judged = text === undefined ? undefined : await judgeCursor(edge.ledger, caller, { scope, cursor: text })
+  const judged = text === undefined ? undefined : await judgeCursor(deps.ledger, caller, { scope, cursor: text })
   if (judged?.kind === 'invalid') return problemResponse(invalid, path)
   const known = judged?.kind === 'place' || judged?.kind === 'start'
   const after = judged?.kind === 'place' ? judged.place.position : undefined
   const from = { ...(run !== '' && { runId: run }), ...(after !== undefined && { after }) }
   const tail: Omit<Tail, 'events'> = {
     tenant: caller.tenant,
-    places: edge.ledger.places,
-    startId: known && text !== undefined ? text : startCursor(edge.ledger.places, scope),
-    heartbeatMs: edge.settings.heartbeatMs,
+    places: deps.ledger.places,
+    startId: known && text !== undefined ? text : startCursor(deps.ledger.places, scope),
+    heartbeatMs: deps.settings.heartbeatMs,
     ...(text !== undefined && !known && { resync: run === '' ? '/v1/runs' : path.replace(/\/tail$/, '') }),
   }
-  return openStream(ask, {
+  return openStream(context, {
     kind: 'tail',
     contentType: produces,
     headers: { 'x-accel-buffering': 'no', 'cache-control': 'no-cache, no-store' },
-    chunks: (signal) => tailFrames({ ...tail, events: edge.ledger.tail(caller, from, signal) }),
+    chunks: (signal) => tailFrames({ ...tail, events: deps.ledger.tail(caller, from, signal) }),
   })
 }
 

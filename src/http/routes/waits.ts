@@ -35,7 +35,8 @@ export const waitRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: AsOfQuery,
-    handle: (ask) => readItem(ask, (at) => ask.edge.ledger.wait(ask.caller, ask.run, ask.item, at)),
+    handle: (context) =>
+      readItem(context, (at) => context.deps.ledger.wait(context.caller, context.run, context.item, at)),
   }),
   commandRoute({
     path: '/v1/runs/{run}/signals/{signal}',

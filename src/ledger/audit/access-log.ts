@@ -6,7 +6,7 @@
 import { ACCESS_ENTRIES_MAX, type AccessEntry, accessVersion } from '../../../schemas/events/access-recorded.ts'
 import { parseJson } from '../../../schemas/json.ts'
 import { accessStream } from '../../../schemas/names.ts'
-import { type AccessRead, recordedFilters } from '../../access/on-record.ts'
+import { type AccessRead, recordedFilters } from '../../access/audit-trail.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'

@@ -4,8 +4,8 @@
  */
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { AccessRead } from '../../access/audit-trail.ts'
 import type { Caller } from '../../access/caller.ts'
-import type { AccessRead } from '../../access/on-record.ts'
 import type { Position } from '../../store/event-store.ts'
 import type { RunFilter } from '../../store/view-store.ts'
 import type { LedgerEvent } from '../ledger-event.ts'

@@ -37,7 +37,7 @@ export interface AuditDeps {
   /** Brings the index to where the store is now, as far as it can. */
   readonly catchUp: () => Promise<void>
   /** Absent: questions are answered here. */
-  readonly elsewhere?: AnswerMaker | undefined
+  readonly remote?: AnswerMaker | undefined
 }
 
 /** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
@@ -75,10 +75,10 @@ export class AuditService implements UnrecordedReads {
   }
 
   page(caller: Caller, planned: PlannedQuestion): Promise<AuditPage> {
-    const { elsewhere, ...deps } = this.#deps
+    const { remote, ...deps } = this.#deps
     return readWhole(this.#deps.index, async () => {
       await this.#untilThere(planned.tenant, planned.asOf.treeSize)
-      return elsewhere?.answer(planned, caller) ?? answerQuestion(deps, planned, caller.pace)
+      return remote?.answer(planned, caller) ?? answerQuestion(deps, planned, caller.pace)
     })
   }
 

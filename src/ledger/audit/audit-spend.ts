@@ -1,7 +1,7 @@
 /** @module What was spent: from the sums of whole blocks of the log where the filter lets it, from the charges themselves where it does not. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fromNano } from '../../../schemas/money.ts'
-import { Stretch } from '../../resources/stretch.ts'
+import { ScanWindow } from '../../resources/scan-window.ts'
 import {
   type LeafWindow,
   type RunPlace,
@@ -57,7 +57,7 @@ async function spendOfLog(index: Index, ask: GroupAsk, by: SummedBy): Promise<re
   const blockPage = { ...page, hours, except }
   let sums = await summedGroups(
     { ...summing, groupsOf: (window) => index.spendOfBlocks(view, summed, { ...blockPage, blocks: window }) },
-    { size: blocks, pace, stretch: new Stretch(undefined, FIRST_BLOCKS) },
+    { size: blocks, pace, window: new ScanWindow(undefined, FIRST_BLOCKS) },
   )
   // Where an hour counts in part, and behind the last whole block, each charge is looked at.
   for (const block of [...index.spendBlocksAt(view, except), blocks]) {

@@ -1,5 +1,5 @@
 /** @module What an auditor meets while the index is being made: how far it is and when to ask again, never a part of the answer. */
-import { orLate } from '../../resources/or-late.ts'
+import { withTimeout } from '../../resources/with-timeout.ts'
 
 export interface IndexProgress {
   /** Events that this pass has indexed so far. */
@@ -47,5 +47,5 @@ export function orBuilding(
   pass: Promise<void>,
   { waitMs, progress }: { readonly waitMs: number; readonly progress: () => IndexProgress },
 ): Promise<void> {
-  return orLate(pass, waitMs, () => new IndexBuildingError(progress()))
+  return withTimeout(pass, waitMs, () => new IndexBuildingError(progress()))
 }

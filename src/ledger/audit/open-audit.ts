@@ -4,9 +4,9 @@ import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
+import { type Indexing, LOCAL } from '../indexing.ts'
 import type { Effects, Log } from '../ports.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
-import { HERE, type Upkeep } from '../upkeep.ts'
 import { AccessLog } from './access-log.ts'
 import { type ApprovalsAsOfDeps, approvalsAsOf } from './approvals-as-of.ts'
 import { AuditProjection } from './audit-projection.ts'
@@ -20,7 +20,7 @@ import { type RunsAsOfDeps, runsAsOf } from './runs-as-of.ts'
 
 export interface OpenAuditDeps {
   readonly store: EventStore
-  /** The same store, read at the pace of upkeep. */
+  /** The same store, read at the pace of indexing. */
   readonly followed: EventStore
   readonly index: AuditIndex
   readonly list: RunsAsOfDeps['list']
@@ -33,9 +33,9 @@ export interface OpenAuditDeps {
   readonly log: Log
   readonly onlyIfAsked?: boolean
   /** Absent: questions are answered in this thread. */
-  readonly elsewhere?: AnswerMaker | undefined
+  readonly remote?: AnswerMaker | undefined
   /** Who writes the index; this thread where it is absent. */
-  readonly upkeep?: Upkeep | undefined
+  readonly indexing?: Indexing | undefined
   /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
   readonly waitMs?: number | undefined
   /** The store is another's to write: who asks is put on no record. */
@@ -55,18 +55,18 @@ const NOBODY = { note: () => undefined }
  * A pass in the thread that has the index. Where another one is about to take it, and the way is long, this one begins and leaves the rest to that one: who
  * writes and who asks would wait for it here.
  */
-function passOver(projection: AuditProjection, upkeep: Upkeep): (goOn: () => boolean) => Promise<void> {
+function indexPass(projection: AuditProjection, indexing: Indexing): (goOn: () => boolean) => Promise<void> {
   return async (goOn) => {
     for (;;) {
       let coming: Promise<void> | undefined
       const isToGoOn = (): boolean => {
         if (!goOn()) return false
-        if (projection.building !== undefined) coming ??= upkeep.coming()
+        if (projection.building !== undefined) coming ??= indexing.coming()
         // Awaited below, unless the pass itself fails.
         coming?.catch(() => undefined)
         return coming === undefined
       }
-      await upkeep.do(
+      await indexing.do(
         () => projection.pass(isToGoOn),
         (it) => it.index(),
       )
@@ -79,19 +79,19 @@ function passOver(projection: AuditProjection, upkeep: Upkeep): (goOn: () => boo
 /** Disposing it ends the following while nothing is appended and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
-  const { list, approvals, waitMs = Number.POSITIVE_INFINITY, elsewhere, upkeep = HERE } = deps
+  const { list, approvals, waitMs = Number.POSITIVE_INFINITY, remote, indexing = LOCAL } = deps
   // Nobody writes who would wait for it.
   const projection = new AuditProjection({ store: followed, index, sealer, memory, isAlone: readOnly === true })
   const inLulls = (): boolean => readOnly !== true && (!onlyIfAsked || index.progress() !== undefined)
-  const pass = passOver(projection, upkeep)
-  const isElsewhere = (): boolean => upkeep.elsewhere !== undefined
-  const follower = new QuietFollower(pass, { appendsSoFar, followed: lag, inLulls, isElsewhere })
-  lag.watchBuilding(() => (upkeep.elsewhere === undefined ? projection.building : upkeep.elsewhere.indexBuilding))
-  const building = { waitMs, progress: () => upkeep.elsewhere?.indexing ?? projection.progress }
+  const pass = indexPass(projection, indexing)
+  const isRemote = (): boolean => indexing.remote !== undefined
+  const follower = new QuietFollower(pass, { appendsSoFar, followed: lag, inLulls, isRemote })
+  lag.watchBuilding(() => (indexing.remote === undefined ? projection.building : indexing.remote.indexBuilding))
+  const building = { waitMs, progress: () => indexing.remote?.indexing ?? projection.progress }
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
-  const service = new AuditService({ store, index, sealer, catchUp, elsewhere })
+  const service = new AuditService({ store, index, sealer, catchUp, remote })
   const recording = readOnly === true ? { log: NO_LOG, payloads: NOBODY } : { log, payloads }
   const past = {
     runs: runsAsOf({ store, index, list, catchUp }),

@@ -6,7 +6,7 @@ import { parseStream } from '../../../schemas/names.ts'
 import type { Verdict } from '../../../schemas/verdict.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import { type SeenRecord, seenRecord } from '../read/seen-record.ts'
-import { type EventSaid, eventSaid, type PageToIndex, type RecordToIndex } from './page-to-index.ts'
+import { eventSaid, type IndexFields, type PageToIndex, type RecordToIndex } from './page-to-index.ts'
 
 export interface PageColumns {
   readonly streams: readonly string[]
@@ -51,7 +51,7 @@ export function columnsOf(page: readonly ReadRecord[]): PageColumns | undefined 
   }
 }
 
-function addTexts(texts: (string | undefined)[], { id, facts, call, charged, text }: EventSaid): void {
+function addTexts(texts: (string | undefined)[], { id, facts, call, charged, text }: IndexFields): void {
   const { type, time, actor, principal, kid, verdict, rules } = facts
   texts.push(id, call, text, charged && JSON.stringify(charged))
   texts.push(type, time, actor, principal, kid, verdict, rules.length === 0 ? undefined : JSON.stringify(rules))
@@ -90,7 +90,7 @@ function unsaid(): never {
 }
 
 /** In the order of `addTexts`. */
-function saidAt(texts: readonly (string | undefined)[], from: number, clocked: boolean): EventSaid {
+function saidAt(texts: readonly (string | undefined)[], from: number, clocked: boolean): IndexFields {
   let at = from
   const [id, call, text, charged] = [texts[at++] ?? '', texts[at++], texts[at++] ?? '', texts[at++]]
   const facts: { readonly [F in keyof Required<EventFacts>]: EventFacts[F] | undefined } = {

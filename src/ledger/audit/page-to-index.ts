@@ -7,10 +7,10 @@ import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
-import { isOfItsType, saidBy } from '../read/parse-record.ts'
+import { decodeRecord, isOfItsType } from '../read/parse-record.ts'
 import { type SeenRecord, seenRecord } from '../read/seen-record.ts'
 
-export interface EventSaid {
+export interface IndexFields {
   readonly id: string
   readonly clocked: boolean
   readonly facts: EventFacts
@@ -29,7 +29,7 @@ export interface RecordToIndex {
   /** Of the first one of a stream at least: its seal says whose the stream is. */
   readonly record: ReadRecord | undefined
   /** Throws `TypeError` or `RangeError` where the record of somebody who may write to the store has members of other types. */
-  readonly said: () => EventSaid
+  readonly said: () => IndexFields
 }
 
 export interface PageToIndex {
@@ -64,8 +64,8 @@ export function runBegunBy({ type, stream }: Pick<Header, 'type' | 'stream'>): s
 }
 
 /** A record whose text is damaged has its row all the same: else every later leaf would bear another's number. */
-export function eventSaid(record: ReadRecord, isHeldToSchema = false): EventSaid {
-  const stated = saidBy(record)
+export function eventSaid(record: ReadRecord, isHeldToSchema = false): IndexFields {
+  const stated = decodeRecord(record)
   const { header } = stated
   const { type, id, clock } = header
   const data = isHeldToSchema && !isOfItsType(type, stated.data) ? {} : stated.data

@@ -18,8 +18,8 @@ export async function reachSize(
   try {
     await catchUp()
   } catch (error) {
-    const isThere = treeSize !== undefined && treeSize > 0 && index.size(tenant) >= treeSize
-    if (!(error instanceof ViewBehindError && isThere)) throw error
+    const exists = treeSize !== undefined && treeSize > 0 && index.size(tenant) >= treeSize
+    if (!(error instanceof ViewBehindError && exists)) throw error
   }
 }
 

@@ -1,5 +1,5 @@
 /** @module The auditors' queries with their record: nothing is answered before it is on record who requested it. */
-import type { AccessRead } from '../../access/on-record.ts'
+import type { AccessRead } from '../../access/audit-trail.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
 import type { UnrecordedReads } from './audit-service.ts'

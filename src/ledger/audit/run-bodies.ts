@@ -33,10 +33,10 @@ export async function runBodies(deps: RunDeps, names: readonly string[], ask: Ru
 async function foundRun({ index }: RunDeps, name: string, { view, pace }: RunAsk): Promise<FoundRun> {
   const group = await runGroup(index, view, { run: name, pace })
   if (group === undefined) throw new TypeError(`the index lists ${name} and has no event of it`)
-  const isWhole = group.lastRevision + 1 === group.events
+  const isComplete = group.lastRevision + 1 === group.events
   return {
     ...group,
-    missing: isWhole ? [] : await missingRevisions(index, view, { run: name, limit: MISSING_SHOWN, pace }),
+    missing: isComplete ? [] : await missingRevisions(index, view, { run: name, limit: MISSING_SHOWN, pace }),
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hasPart } from '../../../schemas/one-case.ts'
-import { Stretch } from '../../resources/stretch.ts'
+import { ScanWindow } from '../../resources/scan-window.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafWindow, RunGroup } from '../../store/audit-index.ts'
 
@@ -30,12 +30,12 @@ export async function* runNames(
     (since === undefined || time >= since) && (until === undefined || time < until)
   if (run !== undefined) {
     const group = await runGroup(index, view, { run, pace })
-    const isThere =
+    const exists =
       group !== undefined &&
       isWanted(group.firstTime) &&
       !(openOnly && group.end !== undefined) &&
       hasPart(run, runContains)
-    return yield isThere ? [run] : []
+    return yield exists ? [run] : []
   }
   for (let after: string | undefined = ''; after !== undefined; ) {
     await (pace === undefined ? nextTurn() : pace.turn())
@@ -122,17 +122,17 @@ export async function summedGroups<T>(
   {
     size,
     pace,
-    stretch = new Stretch(),
-  }: { readonly size: number; readonly pace: Pace | undefined; readonly stretch?: Stretch },
+    window = new ScanWindow(),
+  }: { readonly size: number; readonly pace: Pace | undefined; readonly window?: ScanWindow },
 ): Promise<readonly T[]> {
   let sums: readonly T[] = []
   for (let after = -1; after < size - 1; ) {
     const wait = pace?.turn()
     if (wait !== undefined) await wait
-    const upTo = after + stretch.width
+    const upTo = after + window.width
     sums = mergedGroups(
       sums,
-      stretch.measure(() => summed.groupsOf({ after, upTo })),
+      window.measure(() => summed.groupsOf({ after, upTo })),
       summed,
     )
     after = upTo

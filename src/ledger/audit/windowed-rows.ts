@@ -1,28 +1,28 @@
 /** @module Rows of a rare filter, looked for a stretch of the log at a time: this thread is shared with whoever appends. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
-import { Stretch } from '../../resources/stretch.ts'
+import { ScanWindow } from '../../resources/scan-window.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { LeafPage } from '../../store/audit-index.ts'
 
 interface Walk {
   readonly size: number
   readonly pace?: Pace | undefined
-  readonly stretch?: Stretch
+  readonly window?: ScanWindow
 }
 
 /** As one read of all `size` leaves would give them. Throws `ReaderLeftError` where the reader of `pace` has left. */
 export async function windowedRows(
   rowsOf: (page: LeafPage) => readonly AuditRow[],
   { after, limit, newestFirst = false }: LeafPage,
-  { size, pace, stretch = new Stretch() }: Walk,
+  { size, pace, window = new ScanWindow() }: Walk,
 ): Promise<readonly AuditRow[]> {
   const found: AuditRow[] = []
   for (let from = after ?? (newestFirst ? size : -1); ; ) {
     const wait = pace?.turn()
     if (wait !== undefined) await wait
-    const upTo = newestFirst ? from - stretch.width : from + stretch.width
-    found.push(...stretch.measure(() => rowsOf({ after: from, upTo, limit: limit - found.length, newestFirst })))
+    const upTo = newestFirst ? from - window.width : from + window.width
+    found.push(...window.measure(() => rowsOf({ after: from, upTo, limit: limit - found.length, newestFirst })))
     if (found.length >= limit || upTo < 0 || upTo >= size) return found
     from = upTo
     await nextTurn()

@@ -23,12 +23,12 @@ export class LedgerFacts {
   }
 
   /**
-   * Resolves once it is durable. Throws `NotOnRecordError` where the store does not take it: then it may or may not be there. `isThere` is asked about
+   * Resolves once it is durable. Throws `NotOnRecordError` where the store does not take it: then it may or may not be there. `exists` is asked about
    * all that stands before the place it would take: of two processes that find the same, one records it.
    */
-  async record(fact: Omit<Fact, 'at'>, isThere?: () => Promise<boolean>): Promise<void> {
+  async record(fact: Omit<Fact, 'at'>, exists?: () => Promise<boolean>): Promise<void> {
     const before = this.#turns.get(fact.tenant) ?? Promise.resolve()
-    const turn = before.catch(() => undefined).then(() => this.#append(fact, isThere))
+    const turn = before.catch(() => undefined).then(() => this.#append(fact, exists))
     this.#turns.set(fact.tenant, turn)
     try {
       await turn
@@ -37,12 +37,12 @@ export class LedgerFacts {
     }
   }
 
-  async #append(fact: Omit<Fact, 'at'>, isThere?: () => Promise<boolean>): Promise<void> {
+  async #append(fact: Omit<Fact, 'at'>, exists?: () => Promise<boolean>): Promise<void> {
     const { effects, store } = this.#deps
     for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
       if (tries > 0) await effects.sleep(APPEND_AGAIN_MS * 2 ** tries * effects.random())
       const at = await this.#expectation(ledgerStream(fact.tenant))
-      if ((await isThere?.()) === true) return
+      if ((await exists?.()) === true) return
       const { append } = sealFact(this.#deps, { ...fact, at })
       const result = await store.append(append)
       if (result.kind === 'appended') return

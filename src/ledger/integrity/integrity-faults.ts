@@ -147,12 +147,12 @@ export class IntegrityFaults {
     const { list, views, facts, log, readOnly } = this.#deps
     const { stream, revision, code, message } = fault
     const tenant = streamTenant(stream)
-    const isThere = async (): Promise<boolean> => {
+    const exists = async (): Promise<boolean> => {
       await list.catchUp()
       const listed = views.faults({ stream, limit: ON_RECORD_MAX }).some((row) => row.revision === revision)
       return listed || (tenant !== undefined && (await this.#isBehindTheList(tenant, fault)))
     }
-    const isOnRecord = await isThere()
+    const isOnRecord = await exists()
     log.error(
       { stream, revision, code, reason: message, foundBy },
       'an event is not the one that was sealed for its place: run "countersign verify", and restore the store from a copy',
@@ -164,7 +164,7 @@ export class IntegrityFaults {
     if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return
     const data = { v: 1, stream, revision, code, message, foundBy }
     // Another process may have found it since.
-    await facts.record({ tenant, type: 'IntegrityFaultFound', data }, isThere)
+    await facts.record({ tenant, type: 'IntegrityFaultFound', data }, exists)
     await list.catchUp()
   }
 }

@@ -14,8 +14,8 @@ import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
 import { type Position, readOne } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
+import type { LogIndexing } from '../indexing.ts'
 import type { LogStopped } from '../ledger-stats.ts'
-import type { LogUpkeep } from '../upkeep.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
@@ -46,7 +46,7 @@ type OwnReads = Omit<Reads, 'facts' | 'catchUp' | 'stops' | 'successions' | 'lea
 interface ReadsParts {
   readonly projection: LogProjection
   readonly posts: WitnessPosts
-  readonly upkeep: LogUpkeep
+  readonly indexing: LogIndexing
   /** The file was rebuilt, and is not where the store is yet. */
   readonly isBeingMade: () => boolean
 }
@@ -61,7 +61,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     facts: (tenant) => parts.projection.tree(tenant).lastFactIndex + 1,
     losses: (tenant) => reads.losses(tenant),
     stops: () => stopsOf(deps.logStore),
-    catchUp: () => parts.upkeep.catchUp(),
+    catchUp: () => parts.indexing.catchUp(),
     lostUncovered: (tenant) => reads.lostUncovered(tenant),
     knownHead: (stream) => headKnownBy(deps.logStore.stream(stream)),
     leaves: deps.logStore,
@@ -86,14 +86,14 @@ class LogReads implements OwnReads {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #posts: WitnessPosts
-  readonly #upkeep: LogUpkeep
+  readonly #indexing: LogIndexing
   readonly #isBeingMade: () => boolean
 
-  constructor(deps: LogDeps, { projection, posts, upkeep, isBeingMade }: ReadsParts) {
+  constructor(deps: LogDeps, { projection, posts, indexing, isBeingMade }: ReadsParts) {
     this.#deps = deps
     this.#projection = projection
     this.#posts = posts
-    this.#upkeep = upkeep
+    this.#indexing = indexing
     this.#isBeingMade = isBeingMade
   }
 
@@ -122,8 +122,8 @@ class LogReads implements OwnReads {
       const found = await store.recordAt(position)
       const record = found?.stream === stream && found.revision === revision ? found : undefined
       const hash = leafHashAt(logStore, leaf)
-      const isThere = record !== undefined && hash !== undefined && sameHash(leafHash(record.header), hash)
-      if (!isThere && losses.length < LOSSES_MAX)
+      const exists = record !== undefined && hash !== undefined && sameHash(leafHash(record.header), hash)
+      if (!exists && losses.length < LOSSES_MAX)
         losses.push({ scope: 'run', code: record === undefined ? 'missing' : 'leaf', stream, revision })
     }
     return losses
@@ -237,7 +237,7 @@ class LogReads implements OwnReads {
   }
 
   async treeAt(tenant: string, position: Position): Promise<LogTree | undefined> {
-    await this.#upkeep.catchUp()
+    await this.#indexing.catchUp()
     const tree = this.#projection.tree(tenant)
     const { store, logStore } = this.#deps
     const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
@@ -271,7 +271,7 @@ class LogReads implements OwnReads {
   ): Promise<StreamPath | undefined> {
     const checkpoint = readCheckpoint(note, this.#projection.verifiers(tenant))
     const root = checkpoint && streamsRoot(checkpoint.extensions)
-    return root === undefined ? undefined : this.#upkeep.streamPath(tenant, stream, size, root)
+    return root === undefined ? undefined : this.#indexing.streamPath(tenant, stream, size, root)
   }
 
   leafIndex(tenant: string, eventId: string): number | undefined {

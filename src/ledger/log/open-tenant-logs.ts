@@ -5,15 +5,15 @@ import { linkedSignal } from '../../resources/linked-signal.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
-import { HERE, type LogUpkeep, type Upkeep } from '../upkeep.ts'
+import { type Indexing, LOCAL, type LogIndexing } from '../indexing.ts'
 import { CheckpointStamps } from './checkpoint-stamps.ts'
 import { logCaches } from './log-caches.ts'
 import type { LogDeps } from './log-deps.ts'
 import { guardStart } from './log-guard.ts'
+import { logIndexing, logIndexingAnywhere } from './log-indexing.ts'
 import { LogProjection } from './log-projection.ts'
 import { logReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
-import { logUpkeep, logUpkeepAnywhere } from './log-upkeep.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { TenantLogs } from './tenant-logs.ts'
 import type { StampFailures, StampingState } from './timestamp-authority.ts'
@@ -47,7 +47,7 @@ export interface OpenLogs extends TenantLogs, AsyncDisposable {
 export async function guardedLogs(
   settings: (LogSettings & { readonly store: LogStore }) | undefined,
   more: Omit<LogDeps, 'logStore'>,
-): Promise<((origin: string, upkeep?: Upkeep) => OpenLogs) | undefined> {
+): Promise<((origin: string, indexing?: Indexing) => OpenLogs) | undefined> {
   if (settings === undefined) return undefined
   const deps = { ...more, logStore: settings.store }
   const found = settings.kept?.load()
@@ -55,33 +55,29 @@ export async function guardedLogs(
   const guard = { deps, projection: new LogProjection(deps, found?.origin ?? '', caches), kept: settings.kept }
   await againIfRenewed(() => guardStart(guard, found))
   const heads = new StreamHeads({ logStore: deps.logStore, cache: caches.heads })
-  return (origin, upkeep = HERE) => {
+  return (origin, indexing = LOCAL) => {
     const projection = new LogProjection(deps, origin, caches)
-    const own = logUpkeep(deps, { projection, heads, kept: settings.kept, origin })
-    const logs = logUpkeepAnywhere(own, upkeep, projection)
-    return openTenantLogs(
-      deps,
-      { projection, upkeep: logs, isElsewhere: () => upkeep.elsewhere !== undefined },
-      settings,
-    )
+    const own = logIndexing(deps, { projection, heads, kept: settings.kept, origin })
+    const logs = logIndexingAnywhere(own, indexing, projection)
+    return openTenantLogs(deps, { projection, indexing: logs, isRemote: () => indexing.remote !== undefined }, settings)
   }
 }
 
 interface FollowedLogs {
   /** What answers are read from. */
   readonly projection: LogProjection
-  readonly upkeep: LogUpkeep
+  readonly indexing: LogIndexing
   /** Another thread brings the logs up: nobody has to give way to writers. */
-  readonly isElsewhere: () => boolean
+  readonly isRemote: () => boolean
 }
 
 /** Starts following the store. Disposing it publishes once more, as far as a short wait allows; the stores stay open. */
 function openTenantLogs(
   deps: LogDeps,
-  { projection, upkeep, isElsewhere }: FollowedLogs,
+  { projection, indexing, isRemote }: FollowedLogs,
   { maxDelayMs = CHECKPOINT_DELAY_MS, witnesses = [], stamps: stampedBy }: LogSettings,
 ): OpenLogs {
-  deps.lag?.watchBuilding(() => upkeep.building)
+  deps.lag?.watchBuilding(() => indexing.building)
   const posts = new WitnessPosts(witnesses, postedLogs(projection, deps), deps)
   const stamps = stampedBy && new CheckpointStamps(deps, projection, stampedBy)
   let publishing: Promise<void> | undefined
@@ -90,12 +86,12 @@ function openTenantLogs(
   const pass = async (signal?: AbortSignal): Promise<void> => {
     const atItsEnd = deps.lag?.passing()
     const begunMs = deps.effects.nowMs()
-    await upkeep.catchUp(signal)
+    await indexing.catchUp(signal)
     if (signal?.aborted === true) return
     atItsEnd?.()
-    if ((await upkeep.sign(signal)) > 0) await upkeep.catchUp(signal)
-    if (await stamps?.record(signal)) await upkeep.catchUp(signal)
-    await upkeep.restoreHeads(signal)
+    if ((await indexing.sign(signal)) > 0) await indexing.catchUp(signal)
+    if (await stamps?.record(signal)) await indexing.catchUp(signal)
+    await indexing.restoreHeads(signal)
     if (deps.logStore.dueLogs().length === 0) coveredAtMs = begunMs
     // Of all logs: another process may have signed, and a restart forgets who cosigned.
     if (witnesses.length === 0 && stamps === undefined) return
@@ -109,12 +105,12 @@ function openTenantLogs(
     await publishing
   }
   const stop = new AbortController()
-  const filling = fillWhenRenewed(deps, upkeep, stop.signal)
+  const filling = fillWhenRenewed(deps, indexing, stop.signal)
   const turns = createTurns(maxDelayMs, deps.appendsSoFar)
   const inTurns = (): void => {
     const turn = turns.next()
     if (turn === undefined || publishing !== undefined) return
-    const lull = turn === 'lull' && !isElsewhere() ? whileNothingIsAppended(deps.appendsSoFar) : undefined
+    const lull = turn === 'lull' && !isRemote() ? whileNothingIsAppended(deps.appendsSoFar) : undefined
     const signal = lull === undefined ? stop.signal : linkedSignal(lull.signal, stop.signal)
     publish(signal)
       .then(() => signal.aborted || turns.taken())
@@ -125,7 +121,7 @@ function openTenantLogs(
 
   return {
     maxDelayMs,
-    ...logReads(deps, { projection, posts, upkeep, isBeingMade: filling.isBeingMade }),
+    ...logReads(deps, { projection, posts, indexing, isBeingMade: filling.isBeingMade }),
     publish: () => publish(),
     coveredAtMs: () => coveredAtMs,
     failures: () => ({ witnessFailures: posts.failures(), ...stampingOf(stamps) }),
@@ -148,11 +144,11 @@ const stampingOf = (stamps: CheckpointStamps | undefined) =>
   stamps === undefined ? { stampFailures: [] } : { stampFailures: stamps.failures(), stamping: stamps.state() }
 
 /** A file that was rebuilt is filled at once: nobody who asks should wait for the next turn. */
-function fillWhenRenewed({ logStore, log }: LogDeps, upkeep: LogUpkeep, signal: AbortSignal): Filling {
+function fillWhenRenewed({ logStore, log }: LogDeps, indexing: LogIndexing, signal: AbortSignal): Filling {
   let [renewed, filled] = [0, 0]
   const fill = async (): Promise<void> => {
     const begun = renewed
-    if (!signal.aborted) await upkeep.catchUp(signal)
+    if (!signal.aborted) await indexing.catchUp(signal)
     filled = begun
   }
   const stop = logStore.onRenewed(() => {

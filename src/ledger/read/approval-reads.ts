@@ -1,6 +1,6 @@
 /** @module Approvals as people see them before they decide: who asks for what, with the arguments themselves, why, and until when. */
 import type { ApprovalState } from '../../../projections/approval-state.ts'
-import { type RunState, slot } from '../../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { isExpired } from '../../domain/approval-gate.ts'
@@ -71,7 +71,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
 
   async approval(caller: Caller, runId: string, approvalId: string, at?: RunAt): Promise<Found<JsonObject>> {
     const one: Render = (state) => {
-      const approval = state.approvals[slot(approvalId)]
+      const approval = state.approvals[safeKey(approvalId)]
       if (approval === undefined) return {}
       const shown = this.#shown(state, approval, at)
       return () => this.#withArguments(caller, runId, { shown, revision: approval.revision })

@@ -41,14 +41,14 @@ export interface NoticesDeps {
   readonly sealer: Sealer
   readonly work?: WorkQueue | undefined
   /** The party that it reads as. */
-  readonly upkeep: string
+  readonly indexing: string
 }
 
-export function noticesOf({ store, sealer, work, upkeep }: NoticesDeps): Notices {
+export function noticesOf({ store, sealer, work, indexing }: NoticesDeps): Notices {
   const noticeOf = (record: ReadRecord): Notice | undefined => announcedIn(sealer, record)
   return {
     follow: (after, signal) => {
-      const pace = work?.begin({ tenant: upkeep, caller: 'notices' })
+      const pace = work?.begin({ tenant: indexing, caller: 'notices' })
       return followed(store.subscribe({ after: after?.position }, signal), noticeOf, pace)
     },
     at: async (place) => {

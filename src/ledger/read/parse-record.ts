@@ -110,7 +110,7 @@ class ReadEvent implements LedgerEvent {
 }
 
 /** The same without the texts: for whoever only counts what events say. */
-export function saidBy(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'> {
+export function decodeRecord(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'> {
   return { header: headerOf(record, parsedObject(record.header)), data: parsedObject(record.data) ?? {} }
 }
 

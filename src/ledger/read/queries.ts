@@ -1,7 +1,7 @@
 /** @module Queries on one run: rendered from the folded state, returned only where that state is durable and current. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
@@ -219,7 +219,7 @@ export class Queries implements RunQueries {
 
   async call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>> {
     const found = await this.read(caller, runId, (state) => {
-      const call = state.calls[slot(callId)]
+      const call = state.calls[safeKey(callId)]
       if (call === undefined) return {}
       const shown = this.shown(state, call)
       return () => this.callBody(runStream(caller.tenant, runId), shown)
@@ -230,7 +230,7 @@ export class Queries implements RunQueries {
 
   /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
   shown(state: RunState, call: CallState, leases: Leases = this.#deps.leases): ShownCall {
-    const child = state.children[slot(call.callId)]
+    const child = state.children[safeKey(call.callId)]
     return { ...call, ...(child !== undefined && { child }), ...overdue(state, call, leases) }
   }
 

@@ -12,7 +12,7 @@ export interface FollowerOptions {
   /** Looked at before a pass that nobody waits for. */
   readonly inLulls?: () => boolean
   /** Passes are made in another thread: nobody has to wait for a lull. */
-  readonly isElsewhere?: () => boolean
+  readonly isRemote?: () => boolean
 }
 
 export class QuietFollower implements Disposable {
@@ -24,18 +24,18 @@ export class QuietFollower implements Disposable {
   #appendsSeen = -1
   #catchingUp: Promise<void> | undefined
   /** The pass under way goes on to its end. */
-  #isWhole = false
+  #isComplete = false
 
   /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
   constructor(
     pass: (goOn: () => boolean) => Promise<void>,
-    { appendsSoFar, followed, inLulls = () => true, isElsewhere = () => false }: FollowerOptions,
+    { appendsSoFar, followed, inLulls = () => true, isRemote = () => false }: FollowerOptions,
   ) {
     this.#pass = pass
     this.#followed = followed
     this.#appendsSoFar = appendsSoFar
     this.#inLulls = inLulls
-    this.#timer = setInterval(() => (isElsewhere() ? this.#allAlong() : this.#whileQuiet()), QUIET_MS).unref()
+    this.#timer = setInterval(() => (isRemote() ? this.#allAlong() : this.#whileQuiet()), QUIET_MS).unref()
   }
 
   /** Many callers share one pass; one that came while it ran waits for the next. */
@@ -43,8 +43,8 @@ export class QuietFollower implements Disposable {
     const before = this.#catchingUp
     await before?.catch(() => undefined)
     // Somebody else's check may have begun meanwhile.
-    while (this.#catchingUp !== undefined && !this.#isWhole) await this.#catchingUp.catch(() => undefined)
-    await this.#start(() => true, { isWhole: true })
+    while (this.#catchingUp !== undefined && !this.#isComplete) await this.#catchingUp.catch(() => undefined)
+    await this.#start(() => true, { isComplete: true })
   }
 
   /** A pass that ends with its first page, or the one under way: the view is shown to be this ledger's, and nobody is followed for as long as they write. */
@@ -52,9 +52,9 @@ export class QuietFollower implements Disposable {
     await this.#start(() => false)
   }
 
-  #start(goOn: () => boolean, { isWhole = false } = {}): Promise<void> {
+  #start(goOn: () => boolean, { isComplete = false } = {}): Promise<void> {
     if (this.#catchingUp === undefined) {
-      this.#isWhole = isWhole
+      this.#isComplete = isComplete
       this.#catchingUp = this.#passNoted(goOn).finally(() => {
         this.#catchingUp = undefined
       })
@@ -85,7 +85,7 @@ export class QuietFollower implements Disposable {
   /** Whether anything was appended or not: what the ledger itself puts on record counts for no append, and is followed, too. */
   #allAlong(): void {
     if (this.#catchingUp !== undefined || !this.#inLulls()) return
-    this.#start(() => true, { isWhole: true }).catch(() => undefined)
+    this.#start(() => true, { isComplete: true }).catch(() => undefined)
   }
 
   /** The last pass of all, as far as it comes until `signal` is aborted: whoever opens the view next finds it where the store ends. */

@@ -1,6 +1,6 @@
 /** @module Reads behind the write path and the queries: single events, past states, and whether a state in memory still holds. */
 import { evolveRun } from '../../../projections/run.ts'
-import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
@@ -177,14 +177,14 @@ export class Reader {
       return () => ({ kind: 'body', created: false, body: noted })
     }
     if (command.kind === 'wait') {
-      const wait = state.waits[slot(state.waitKeys[slot(waitKey(command.body, jsonDigest))] ?? '')]
+      const wait = state.waits[safeKey(state.waitKeys[safeKey(waitKey(command.body, jsonDigest))] ?? '')]
       const answer = wait === undefined ? { created: false, body: place } : waitAnswer(wait, place)
       return () => ({ kind: 'body', ...answer })
     }
     const fork = recordedFork(this, command, { stream: run.stream, state, place })
     if (fork !== undefined) return fork
     const agent = command.kind === 'manifest' ? command.body.agent : ''
-    const body = { ...place, agent, hash: state.manifests[slot(agent)]?.hash ?? '' }
+    const body = { ...place, agent, hash: state.manifests[safeKey(agent)]?.hash ?? '' }
     return () => ({ kind: 'body', created: false, body })
   }
 

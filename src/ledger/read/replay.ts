@@ -139,7 +139,7 @@ function verdictLine(
   const losses = lossesMember(input.losses)
   const { events, matched, mismatched, notCompared } = counts
   return {
-    verdict: verdictOf({ events, faults: faults.length, isWhole: losses === undefined }),
+    verdict: verdictOf({ events, faults: faults.length, isComplete: losses === undefined }),
     stream,
     events,
     snapshots: { matched, mismatched, notCompared },
@@ -151,7 +151,7 @@ function verdictLine(
   }
 }
 
-function verdictOf(found: { readonly events: number; readonly faults: number; readonly isWhole: boolean }): string {
+function verdictOf(found: { readonly events: number; readonly faults: number; readonly isComplete: boolean }): string {
   if (found.events > 0 && found.faults > 0) return 'TAMPERED'
-  return found.events > 0 && found.isWhole ? 'VERIFIED' : 'INCOMPLETE'
+  return found.events > 0 && found.isComplete ? 'VERIFIED' : 'INCOMPLETE'
 }

@@ -4,14 +4,14 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
-import { orLate } from '../../resources/or-late.ts'
+import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import { type EventStore, type Position, StoreUnavailableError } from '../../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
+import { type Indexing, LOCAL } from '../indexing.ts'
 import type { Caller, RunListFilter } from '../ledger.ts'
-import { HERE, type Upkeep } from '../upkeep.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { RunListProjection, runListReached } from './run-list-projection.ts'
 import { leaseOverBefore, rowBody } from './run-row-fold.ts'
@@ -23,12 +23,12 @@ const COUNTED_RUNS = 10_000
 const WAIT_MS = 30_000
 const RETRY_AFTER_MS = 2_000
 
-export interface RunListOptions extends Omit<FollowerOptions, 'inLulls' | 'isElsewhere'> {
+export interface RunListOptions extends Omit<FollowerOptions, 'inLulls' | 'isRemote'> {
   readonly nowMs: () => number
   /** What the tenant's log knows to be lost. */
   readonly lossesOf?: ((tenant: string) => readonly Loss[]) | undefined
   /** Who writes the file; this thread where it is absent. */
-  readonly upkeep?: Upkeep | undefined
+  readonly indexing?: Indexing | undefined
   /** The store is another's to write: the list follows it when it is asked, and not in lulls. */
   readonly readOnly?: boolean | undefined
 }
@@ -39,13 +39,13 @@ export class RunList implements Disposable {
   readonly #followed: Followed
   readonly #nowMs: () => number
   readonly #own: RunListProjection
-  readonly #upkeep: Upkeep
+  readonly #indexing: Indexing
   readonly #lossesOf: (tenant: string) => readonly Loss[]
   /** Times that the file was rebuilt. */
   #timesMade = 0
 
   constructor(store: EventStore, views: ViewStore, options: RunListOptions) {
-    const { nowMs, upkeep = HERE, readOnly, lossesOf = () => [], ...following } = options
+    const { nowMs, indexing = LOCAL, readOnly, lossesOf = () => [], ...following } = options
     this.#lossesOf = lossesOf
     this.#nowMs = nowMs
     this.#followed = following.followed
@@ -53,17 +53,17 @@ export class RunList implements Disposable {
       this.#timesMade += 1
     })
     this.#views = views
-    this.#upkeep = upkeep
+    this.#indexing = indexing
     this.#own = new RunListProjection(store, views)
     const pass = (goOn: () => boolean): Promise<void> =>
-      upkeep.do(
+      indexing.do(
         () => this.#own.pass(goOn),
         (it) => it.listRuns(),
       )
     this.#follower = new QuietFollower(pass, {
       ...following,
       inLulls: () => readOnly !== true,
-      isElsewhere: () => upkeep.elsewhere !== undefined,
+      isRemote: () => indexing.remote !== undefined,
     })
   }
 
@@ -74,7 +74,7 @@ export class RunList implements Disposable {
     const outside = withinRun(caller, undefined)
     if (outside !== undefined) throw new RangeError(outside.detail)
     return againIfRenewed(async () => {
-      await orLate(this.catchUp(), this.#upkeep.elsewhere === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
+      await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
       // A token of one agent lists the runs that this agent has a part in.
       const { tenant, agent = filter.agent } = caller
       const isForeign = filter.agent !== undefined && filter.agent !== agent
@@ -127,7 +127,7 @@ export class RunList implements Disposable {
 
   /** Changes whenever faults came in, or the file was rebuilt. */
   get faultsSeen(): number {
-    return this.#own.faults + (this.#upkeep.elsewhere?.faults ?? 0) + this.#timesMade
+    return this.#own.faults + (this.#indexing.remote?.faults ?? 0) + this.#timesMade
   }
 
   /** Calls in doubt of all tenants, as far as the list has seen the store; undefined before its first whole pass. */

@@ -15,7 +15,7 @@ import { type JsonObject, parseJson } from '../../../schemas/json.ts'
 import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { RunRow } from '../../store/view-store.ts'
-import { isOfItsType, saidBy } from './parse-record.ts'
+import { decodeRecord, isOfItsType } from './parse-record.ts'
 
 export type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) => RunRowState | undefined
 
@@ -37,7 +37,7 @@ const isInPlace = ({ stream, revision }: Header, record: ReadRecord): boolean =>
 
 /** The same for records that may say anything: what is not of its type is passed over. */
 export function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
-  const { header, data } = saidBy(record)
+  const { header, data } = decodeRecord(record)
   return isOfItsType(header.type, data) ? foldRecord(state, record) : state
 }
 

@@ -1,5 +1,5 @@
 /** @module Waits of a run as its readers see them, now or as they were: what for, until when, and with which signal they ended. */
-import { type RunState, slot } from '../../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { WaitState } from '../../../projections/wait-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
@@ -61,7 +61,7 @@ async function waitOf(
   { runId, waitId, at }: { readonly runId: string; readonly waitId: string; readonly at: RunAt | undefined },
 ): Promise<Found<JsonObject>> {
   const one: Render = (state) => {
-    const wait = state.waits[slot(waitId)]
+    const wait = state.waits[safeKey(waitId)]
     if (wait === undefined) return {}
     const [copy, status] = [{ ...wait }, due(deps, state, { wait, at })]
     return async () => ({ ...(await shown(deps, runStream(caller.tenant, runId), copy)), ...status })

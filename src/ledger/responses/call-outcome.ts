@@ -1,5 +1,5 @@
 /** @module What a call came to, as the event that ended it says. */
-import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { lacks } from '../../../schemas/redacted-parts.ts'
@@ -26,9 +26,9 @@ export function lacksResult({ result, resultRef, resultRedacted }: JsonObject): 
 type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>
 
 const OUTCOMES = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...passOver(
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore(
     'RunStarted',
     'RunResumed',
     'RunBranched',
@@ -37,7 +37,7 @@ const OUTCOMES = {
     'RunFailed',
     'RunCompensated',
   ),
-  ...passOver(
+  ...ignore(
     'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',
@@ -45,7 +45,7 @@ const OUTCOMES = {
     'EnvelopeAccepted',
     'EnvelopeRejected',
   ),
-  ...passOver(
+  ...ignore(
     'JudgementRecorded',
     'SnapshotTaken',
     'RunRewound',
@@ -53,8 +53,8 @@ const OUTCOMES = {
     'ToolCallLeaseRenewed',
     'ResultNotRecorded',
   ),
-  ...passOver('CompensationStarted', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
-  ...passOver('BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...ignore('CompensationStarted', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
+  ...ignore('BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ToolCallSucceeded: succeeded,
   CompensationSucceeded: succeeded,
   ToolCallFailed: ({ data }) => ({ error: data.error as JsonObject }),

@@ -1,6 +1,6 @@
 /** @module Answers that the events of a request hold by themselves: repeated without a look at the run, however long it has become. */
 
-import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -23,7 +23,7 @@ export function responseOfEvents(events: readonly AnsweredEvent[], runId: string
 }
 
 const RESPONSES = {
-  ...passOver(
+  ...ignore(
     'RunStarted',
     'RunResumed',
     'RedactionChanged',
@@ -32,13 +32,13 @@ const RESPONSES = {
     'RunCompensated',
     'SnapshotTaken',
   ),
-  ...passOver('EnvelopeRejected', 'RunRewound', 'ForkStarted', 'ForkJoined', 'ResultNotRecorded'),
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore('EnvelopeRejected', 'RunRewound', 'ForkStarted', 'ForkJoined', 'ResultNotRecorded'),
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalPassedOver', 'WaitEnded'),
   SignalReceived: (main) => ({ body: signalBody(main) }),
-  ...passOver('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
-  ...passOver('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
-  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
+  ...ignore('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
+  ...ignore('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
   EnvelopeAccepted: (main) => ({ body: acceptedBody(main) }),
   JudgementRecorded: ({ data: { step, verdict } }) => ({ body: { step, verdict } }),
   ManifestRegistered: ({ data: { agent, hash } }) => ({ body: { agent, hash } }),

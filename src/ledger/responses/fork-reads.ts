@@ -1,6 +1,6 @@
 /** @module The answer about a fork, a report or a join that is on record already: read where it stands. */
 import { branchOf } from '../../../projections/run-forks.ts'
-import { type ForkState, type RunState, slot } from '../../../projections/run-state.ts'
+import { type ForkState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { forkOfScopes } from '../../domain/fork.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
@@ -55,7 +55,7 @@ function report(
   { forkId, branch }: { forkId: string; branch: string },
   { stream, state, place }: Recorded,
 ): () => Promise<CommandResponse> {
-  const revision = branchOf(state.forks[slot(forkId)], branch)?.revision ?? 0
+  const revision = branchOf(state.forks[safeKey(forkId)], branch)?.revision ?? 0
   return async () => {
     const event = await reader.eventAt(stream, revision)
     if (event?.type !== 'BranchOffered' && event?.type !== 'BranchReceived') {
@@ -66,7 +66,7 @@ function report(
 }
 
 async function joined(reader: ForkReads, forkId: string, { stream, state, place }: Recorded): Promise<CommandResponse> {
-  const at = state.forks[slot(forkId)]?.joinRevision ?? 0
+  const at = state.forks[safeKey(forkId)]?.joinRevision ?? 0
   const verdict = await reader.eventAt(stream, at)
   if (verdict?.type !== 'ForkJoined') throw new TypeError(`${stream} @ ${at} joins no fork`)
   const accepted = await reader.eventAt(stream, at + 1)

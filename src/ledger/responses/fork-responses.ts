@@ -1,6 +1,6 @@
 /** @module Answers about forks: pure functions of their events and the run right after them. */
 
-import { type ForkState, type RunState, slot } from '../../../projections/run-state.ts'
+import { type ForkState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
@@ -35,7 +35,7 @@ export function forkSummary(fork: ForkState): JsonObject {
 }
 
 export function startedForkBody(main: Extract<AnsweredEvent, { type: 'ForkStarted' }>, state: RunState): JsonObject {
-  const fork = state.forks[slot(main.data.forkId)]
+  const fork = state.forks[safeKey(main.data.forkId)]
   return fork === undefined ? {} : forkBody(fork, state.context)
 }
 

@@ -3,8 +3,8 @@
  * (STR-15).
  */
 
-import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
-import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
+import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { inDoubt } from '../../domain/calls.ts'
 import { compensationPlan } from '../../domain/compensation.ts'
@@ -40,9 +40,9 @@ interface RequestEvents {
 
 /** Events that refuse what was requested, where the run is part of the answer. */
 const REFUSALS = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...passOver(
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore(
     'RunStarted',
     'RunResumed',
     'RunBranched',
@@ -51,7 +51,7 @@ const REFUSALS = {
     'RunFailed',
     'RunCompensated',
   ),
-  ...passOver(
+  ...ignore(
     'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',
@@ -59,10 +59,10 @@ const REFUSALS = {
     'SnapshotTaken',
     'RunRewound',
   ),
-  ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
-  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
-  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
-  ...passOver('BranchOffered', 'BranchReceived', 'JudgementRecorded', 'RequestRefused', 'BudgetExceeded'),
+  ...ignore('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
+  ...ignore('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
+  ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
+  ...ignore('BranchOffered', 'BranchReceived', 'JudgementRecorded', 'RequestRefused', 'BudgetExceeded'),
   EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
   ForkJoined: (main, { state }) =>
     main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) },
@@ -74,7 +74,7 @@ type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationI
 
 /** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
 function doubted({ data: { cause, callId } }: InDoubt, { state }: RequestEvents): CommandResponse | undefined {
-  const call = cause === 'outcome-unknown' || cause === 'left' ? undefined : state.calls[slot(callId)]
+  const call = cause === 'outcome-unknown' || cause === 'left' ? undefined : state.calls[safeKey(callId)]
   return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
 }
 
@@ -122,12 +122,12 @@ function joinBody(
 
 const BODIES = {
   // These are the consequence of another event, or refuse.
-  ...passOver('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
-  ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired', 'ApprovalRequested', 'ApprovalExpired'),
+  ...ignore('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
+  ...ignore('BudgetExceeded', 'ForkJoined', 'ReservationExpired', 'ApprovalRequested', 'ApprovalExpired'),
   // These say it all: see `responseOfEvents`.
-  ...passOver('EnvelopeAccepted', 'JudgementRecorded', 'ManifestRegistered', 'ToolCallClaimed', 'BranchOffered'),
-  ...passOver('BranchReceived', 'RedactionChanged', 'RunKeyDisclosed', 'RunBranched', 'ChildRunStarted'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore('EnvelopeAccepted', 'JudgementRecorded', 'ManifestRegistered', 'ToolCallClaimed', 'BranchOffered'),
+  ...ignore('BranchReceived', 'RedactionChanged', 'RunKeyDisclosed', 'RunBranched', 'ChildRunStarted'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
@@ -183,13 +183,13 @@ function decidedBody(
   state: RunState,
 ): JsonObject {
   const { approvalId, tool, argsDigest } = data
-  return { approvalId, tool, argsDigest, status: state.approvals[slot(approvalId)]?.status ?? 'pending' }
+  return { approvalId, tool, argsDigest, status: state.approvals[safeKey(approvalId)]?.status ?? 'pending' }
 }
 
 /** Renewed, settled or resolved: where the call stands now. */
 function callBody(main: AnsweredEvent, state: RunState): JsonObject {
   const callId = 'callId' in main.data && typeof main.data.callId === 'string' ? main.data.callId : ''
-  const call = state.calls[slot(callId)]
+  const call = state.calls[safeKey(callId)]
   if (call === undefined) return {}
   const { status, fence, attempt, generation, leaseUntil, leaseMs } = call
   const undone = call.compensates === undefined ? {} : { compensates: call.compensates }

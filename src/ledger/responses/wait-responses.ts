@@ -1,5 +1,5 @@
 /** @module Answers about waits and signals: where a wait stands, and what became of a signal. */
-import { type RunState, slot } from '../../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { WaitState } from '../../../projections/wait-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { AnsweredEvent } from './response-parts.ts'
@@ -20,7 +20,7 @@ interface WaitContext {
 export function waitedFor(main: AnsweredEvent, { events, state }: WaitContext): WaitAnswer | undefined {
   const { type, data } = main
   if (type !== 'WaitStarted' && type !== 'WaitEnded' && type !== 'SignalPassedOver') return undefined
-  const wait = state.waits[slot(data.waitId)]
+  const wait = state.waits[safeKey(data.waitId)]
   if (wait === undefined) return undefined
   const { revision } = (events.at(-1) ?? main).header
   const place = { runId: state.runId, revision, digest: main.digest }

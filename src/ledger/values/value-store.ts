@@ -8,10 +8,10 @@ import { type Json, parseJson } from '../../../schemas/json.ts'
 import { runStream, valueStream } from '../../../schemas/names.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import type { Refusal } from '../../domain/refusal.ts'
+import { AdmissionQueue } from '../../resources/admission-queue.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { weigh } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache } from '../../resources/sized-cache.ts'
-import { Turnstile } from '../../resources/turnstile.ts'
 import { type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
 import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { wasWritten } from '../../store/was-written.ts'
@@ -54,7 +54,7 @@ interface Standing {
 export class ValueStore {
   readonly #deps: ValueStoreDeps
   readonly #recent: SizedCache<{ readonly value: Json }>
-  readonly #puts = new Turnstile('large values that have to be written', PUTS)
+  readonly #puts = new AdmissionQueue('large values that have to be written', PUTS)
 
   constructor(deps: ValueStoreDeps) {
     this.#deps = deps

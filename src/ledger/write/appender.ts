@@ -185,7 +185,7 @@ interface Sealing {
   readonly texts: CanonicalTexts
 }
 
-/** Seals what was decided. The hot run is ahead of the store from here on. */
+/** Seals what was decided. The cached run is ahead of the store from here on. */
 function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'append' }>): SealedEvent[] {
   const handoff = drafts.findIndex(({ type }) => type === 'EnvelopeAccepted')
   if (handoff === -1) return sealAndFold(sealing, drafts)

@@ -6,7 +6,7 @@ import { type Loss, lossText } from '../../../schemas/loss.ts'
 import type { RedactionInForce } from '../../../schemas/redaction.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
-import { foreignWork } from '../../access/check-access.ts'
+import { othersWork } from '../../access/check-access.ts'
 import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
@@ -101,7 +101,7 @@ export function decide(input: DecideInput): Decision | Paced<Decision> {
   // Which runs lost events nobody knows: the next event of any of them could take the place of one that was acknowledged.
   const lost = input.stoppedLog?.(run.tenant)
   if (lost?.scope === 'store') return refuse(logStopped(lost))
-  const foreign = foreignWork(run.state, { caller, command, env })
+  const foreign = othersWork(run.state, { caller, command, env })
   if (foreign !== undefined) return refuse(foreign)
   return isOverdue(run.evidence.results) ? decideOnSettled(run.state, input) : decideOnRun(run.state, input)
 }

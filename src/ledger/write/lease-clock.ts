@@ -3,7 +3,7 @@
  * one; from then on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends nor prolongs any (RUN-19).
  * A lease whose owner is provably gone has ended, whatever the clocks say (RUN-53).
  */
-import { type CallState, type ReservationState, type RunState, slot } from '../../../projections/run-state.ts'
+import { type CallState, type ReservationState, type RunState, safeKey } from '../../../projections/run-state.ts'
 import { RESERVATION_DEADLINE_MAX_MS } from '../../../schemas/requests.ts'
 import { LEASE_ENDED, leaseLeftByWall, openCalls, reservationLeftByWall } from '../../domain/lease.ts'
 import { type SizedCache, textBytes } from '../../resources/sized-cache.ts'
@@ -70,7 +70,7 @@ export class LeaseClock {
 
   /** An event of this call was decided here and folded: a lease that it granted lasts its whole length. */
   decided({ state }: RunAggregate, callId: string): void {
-    const call = state?.calls[slot(callId)]
+    const call = state?.calls[safeKey(callId)]
     if (call?.status !== 'claimed') {
       this.#terms.delete(callId)
       return
@@ -81,7 +81,7 @@ export class LeaseClock {
 
   /** An event of this reservation was decided here and folded: its deadline counts from the time of the event that granted it. */
   reserved({ state }: RunAggregate, reservationId: string): void {
-    const reservation = state?.reservations[slot(reservationId)]
+    const reservation = state?.reservations[safeKey(reservationId)]
     if (state === undefined || reservation?.status !== 'open') {
       this.#terms.delete(reservationId)
       return

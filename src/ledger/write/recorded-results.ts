@@ -1,7 +1,7 @@
 /** @module What a run's events say about its evidence under rule set 2: results of tools, failed calls, and since when its context stands. */
-import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { type RunState, slot } from '../../../projections/run-state.ts'
+import { type RunState, safeKey } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence } from '../../domain/validator/evidence.ts'
 import { toolQuestion } from '../../domain/validator/grounding/answers.ts'
@@ -19,7 +19,7 @@ export interface Folded {
 
 /** What a model or an agent wrote: claimed, not observed. It would be evidence for itself. */
 export function isModelOutput(event: RecordedEvent, state: RunState): boolean {
-  return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
+  return 'callId' in event.data && state.calls[safeKey(event.data.callId ?? '')]?.phase === 'model'
 }
 
 export function foldResults(evidence: Evidence, event: RecordedEvent, { state, before }: Folded): void {
@@ -40,9 +40,9 @@ interface Hearing {
 
 /** What is no evidence under either rule set: neither the run's input, nor what was handed over, nor how a call ended. */
 export const NO_EVIDENCE = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
-  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
-  ...passOver(
+  ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...ignore(
     'RunResumed',
     'RunBranched',
     'ChildRunStarted',
@@ -52,16 +52,16 @@ export const NO_EVIDENCE = {
     'RedactionChanged',
     'RunKeyDisclosed',
   ),
-  ...passOver('JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken'),
-  ...passOver('RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
-  ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
-  ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
-  ...passOver('BranchReceived', 'ForkJoined'),
+  ...ignore('JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken'),
+  ...ignore('RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...ignore('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
+  ...ignore('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
+  ...ignore('BranchReceived', 'ForkJoined'),
 }
 
 const EVIDENCE_FOLDS = {
   ...NO_EVIDENCE,
-  ...passOver('EnvelopeAccepted'),
+  ...ignore('EnvelopeAccepted'),
   RunStarted: (event, { evidence }) => {
     const { input, restored } = event.data
     if (input !== undefined) addEvidence(evidence, input)
@@ -99,7 +99,7 @@ function heardResult(event: WithResult, hearing: Hearing): void {
 }
 
 function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFailed: boolean): void {
-  const call = state.calls[slot(data.callId)]
+  const call = state.calls[safeKey(data.callId)]
   if (call === undefined || call.phase !== 'forward') return
   noteOutcome(evidence.results, data.callId, { tool: call.tool, revision: header.revision }, isFailed)
 }

@@ -1,9 +1,9 @@
 /**
  * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
- * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
+ * them fails the cached run is dead, and whoever built on it decides again from what the store holds.
  */
 import { randomInt } from 'node:crypto'
-import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { evolveRun } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
@@ -132,7 +132,7 @@ export class RunAggregate {
   }
 
   /**
-   * Hands an append over and follows it to its outcome; anything but `appended` ends this hot run. It is handed over while those before it
+   * Hands an append over and follows it to its outcome; anything but `appended` ends this cached run. It is handed over while those before it
    * still wait only to a store which nobody else writes: elsewhere another writer's event may stand in the place of the one that failed, and
    * what was built on that one would be appended to a stranger's, its link broken for good.
    */
@@ -189,7 +189,7 @@ export class RunAggregate {
     }
   }
 
-  /** Ends this hot run: nothing is decided on it any more. */
+  /** Ends this cached run: nothing is decided on it any more. */
   kill(): void {
     this.#dead = true
   }
@@ -212,7 +212,7 @@ interface Known {
 
 const CITED = {
   ...NO_EVIDENCE,
-  ...passOver('ToolCallFailed'),
+  ...ignore('ToolCallFailed'),
   RunStarted: (event, { evidence }) => {
     const { input, restored } = event.data
     noteUnreadInput(evidence, event)

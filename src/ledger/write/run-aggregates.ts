@@ -1,11 +1,11 @@
 /**
  * @module Recent runs, folded, in a cache that is bounded in bytes; a cold one is loaded once however many ask for it. At any moment at most
- * one hot run of a stream may decide: two could append past each other, onto revisions that neither of them was decided on.
+ * one cached run of a stream may decide: two could append past each other, onto revisions that neither of them was decided on.
  */
 import { LRUCache } from 'lru-cache'
 import { runStream } from '../../../schemas/names.ts'
+import { AdmissionQueue } from '../../resources/admission-queue.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
-import { Turnstile } from '../../resources/turnstile.ts'
 import { CACHE_EVERY_EVENTS, CACHE_LATEST_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
 import type { LeaseClock } from './lease-clock.ts'
 import { loadRun } from './load-run.ts'
@@ -38,7 +38,7 @@ export class RunAggregates {
   readonly #deps: RunAggregateDeps
   readonly #maxBytes: number
   readonly #hot: LRUCache<string, RunAggregate>
-  readonly #loads = new Turnstile('runs that have to be loaded', LOADS)
+  readonly #loads = new AdmissionQueue('runs that have to be loaded', LOADS)
   /** Runs with appends under way, which must not be loaded a second time even where the cache has let go of them. */
   readonly #busy = new Map<string, RunAggregate>()
   /** Bytes of those that the cache has let go of. */
@@ -80,7 +80,7 @@ export class RunAggregates {
     return this.#startLoading(stream, { tenant, runId })
   }
 
-  /** Whether decisions may be made on this hot run: it is the one that everyone who asks now gets. */
+  /** Whether decisions may be made on this cached run: it is the one that everyone who asks now gets. */
   owns(run: RunAggregate): boolean {
     return this.#owner(run.stream, this.#hot.peek(run.stream)) === run
   }
@@ -168,7 +168,7 @@ export class RunAggregates {
     if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS / 4) saveFold(this.#deps, run)
   }
 
-  /** Every hot run lets go: after the store reopened, only what it holds counts. */
+  /** Every cached run lets go: after the store reopened, only what it holds counts. */
   clear(): void {
     for (const run of [...this.#hot.values(), ...this.#busy.values()]) run.kill()
     this.#hot.clear()

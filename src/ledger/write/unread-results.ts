@@ -1,5 +1,5 @@
 /** @module Results and inputs that are stored beside the events, read before a handoff is judged by them: calls pay nothing for them. */
-import { slot } from '../../../projections/run-state.ts'
+import { safeKey } from '../../../projections/run-state.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { type Paced, Pauses } from '../../domain/paced.ts'
@@ -38,7 +38,7 @@ function hear({ state, evidence }: RunAggregate, { callId, revision }: UnreadRes
 }
 
 function noteFailed({ state, evidence }: RunAggregate, { callId = '', revision }: UnreadResult): void {
-  const call = state?.calls[slot(callId)]
+  const call = state?.calls[safeKey(callId)]
   if (call === undefined || call.phase !== 'forward') return
   noteOutcome(evidence.results, callId, { tool: call.tool, revision }, true)
 }

@@ -1,5 +1,5 @@
 /** @module Answers of commands that append nothing: refusals, repeats, what stands already, and what has to be read before deciding. */
-import { slot } from '../../../projections/run-state.ts'
+import { safeKey } from '../../../projections/run-state.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { requestMac } from '../../signing/request-mark.ts'
@@ -45,7 +45,7 @@ export class UnrecordedAnswers {
   }
 
   async recordedCall(run: RunAggregate, pending: PendingCommand, callId: string): Promise<Outcome | 'again'> {
-    const call = run.state?.calls[slot(callId)]
+    const call = run.state?.calls[safeKey(callId)]
     if (call === undefined) return 'again'
     const known = { ...call }
     const { revision } = run

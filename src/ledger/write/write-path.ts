@@ -1,9 +1,9 @@
 /**
- * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, or, where that would take long,
+ * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the cached run, or, where that would take long,
  * while no other decision on it is begun, so that decisions of one run never interleave; waiting for the disk comes after, and many wait together.
  */
 
-import { slot } from '../../../projections/run-state.ts'
+import { safeKey } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
@@ -154,7 +154,7 @@ export class WritePath {
     if (run.evidence.unread.length > 0 && JUDGED_BY_RESULTS.has(pending.command.kind)) {
       return this.#large.readFirst(run, partyOf(pending.caller))
     }
-    const repeated = pending.requestId === undefined ? undefined : run.state?.requests[slot(pending.requestId)]
+    const repeated = pending.requestId === undefined ? undefined : run.state?.requests[safeKey(pending.requestId)]
     if (repeated !== undefined && pending.reusedKey !== true) {
       return { refusedNow: false, undecided: true, settled: this.#unrecorded.repeat(run, pending, repeated) }
     }

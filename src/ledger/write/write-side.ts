@@ -1,4 +1,4 @@
-/** @module The write side of a ledger over one set of hot runs: what decides, seals and appends, and what reads the state of a run. */
+/** @module The write side of a ledger over one set of cached runs: what decides, seals and appends, and what reads the state of a run. */
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin } from '../../resources/sized-cache.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -16,7 +16,7 @@ import { type RunAggregateDeps, RunAggregates } from './run-aggregates.ts'
 import { WritePath } from './write-path.ts'
 
 export interface WriteSideOptions
-  extends Pick<LedgerOptions, 'tenantPolicy' | 'isOwnerGone' | 'values' | 'hotRunsMax' | 'work'> {
+  extends Pick<LedgerOptions, 'tenantPolicy' | 'isOwnerGone' | 'values' | 'cachedRunsMax' | 'work'> {
   readonly store: EventStore
   readonly views: LoadDeps['views']
   readonly sealer: Sealer
@@ -32,7 +32,7 @@ export function writeSide(options: WriteSideOptions) {
   const { store, views, sealer, effects, stats, memory, work, ledgerId, tenantPolicy } = options
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
   const { knownHead, stoppedLog } = options
-  const runs = hotRunsWithin(memory, { store, views, sealer, leases, work, knownHead }, options.hotRunsMax)
+  const runs = cachedRunsWithin(memory, { store, views, sealer, leases, work, knownHead }, options.cachedRunsMax)
   const values = new ValueStore({ store, sealer, effects, memory })
   const reader = new Reader({ store, runs, sealer, values })
   const queries = new Queries({ store, runs, reader, sealer, leases, values })
@@ -41,7 +41,7 @@ export function writeSide(options: WriteSideOptions) {
   return { runs, reader, queries, write: new WritePath({ ...deciding, valueLimits: options.values }) }
 }
 
-function hotRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: number | undefined): RunAggregates {
+function cachedRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: number | undefined): RunAggregates {
   const runs = new RunAggregates(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
   memory.watch('hot-runs', () => runs.bytes)
   return runs

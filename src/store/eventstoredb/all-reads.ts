@@ -145,8 +145,8 @@ async function readAt({ connection, canonical }: ReadDeps, at: AllPosition): Pro
   return await connection.read(async (client) => {
     let found: ReadRecord | undefined
     const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
-      const isThere = event !== undefined && compareAllPositions(event.position, at) === 0
-      if (isThere && isLedgerStream(event.streamId) && event.type !== TOMBSTONE_TYPE) found = toRecord(event, canonical)
+      const exists = event !== undefined && compareAllPositions(event.position, at) === 0
+      if (exists && isLedgerStream(event.streamId) && event.type !== TOMBSTONE_TYPE) found = toRecord(event, canonical)
       return true
     }
     const stream = client.readAll({ fromPosition: at, maxCount: 1, requiresLeader: true })

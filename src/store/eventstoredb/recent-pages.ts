@@ -13,7 +13,7 @@ const CHARS_MAX = 4 * 1024 * 1024
 const RECORD_CHARS = 256
 
 /** Every record of the ledger's streams from behind `at`, or from the start, up to and with `upTo`. */
-export interface Stretch {
+export interface PageSpan {
   readonly at: AllPosition | undefined
   readonly upTo: AllPosition
   readonly records: readonly ReadRecord[]
@@ -25,11 +25,11 @@ export interface PageRequest {
   readonly end: AllPosition
 }
 
-type FoundPage = Pick<Stretch, 'records' | 'upTo'>
+type FoundPage = Pick<PageSpan, 'records' | 'upTo'>
 
 export class RecentPages {
   /** Each begins where the one before it ends. */
-  #pages: (Stretch & { readonly chars: number })[] = []
+  #pages: (PageSpan & { readonly chars: number })[] = []
   #chars = 0
   #epoch = 0
   readonly #underWay = new Map<string, Promise<unknown>>()
@@ -71,12 +71,12 @@ export class RecentPages {
     const page = this.#pages.find((each) => !isBefore(at, each.at) && isBefore(at, each.upTo))
     if (page === undefined) return undefined
     const upTo = compareAllPositions(page.upTo, end) <= 0 ? page.upTo : end
-    const isWhole = upTo === page.upTo && isSame(at, page.at)
-    return { upTo, records: isWhole ? page.records : page.records.filter((record) => liesIn(record, at, upTo)) }
+    const isComplete = upTo === page.upTo && isSame(at, page.at)
+    return { upTo, records: isComplete ? page.records : page.records.filter((record) => liesIn(record, at, upTo)) }
   }
 
   /** Readers of what is older leave the stretch as it is; one who is ahead of it begins another. */
-  #add(found: Stretch): void {
+  #add(found: PageSpan): void {
     const last = this.#pages.at(-1)
     if (last !== undefined && isBefore(found.at, last.upTo)) return
     if (last !== undefined && !isSame(found.at, last.upTo)) this.forget()

@@ -189,14 +189,14 @@ function resultsOf(appends: readonly Append[], rows: readonly Row[]): readonly A
   const refused = new Map(rows.flatMap((row) => (row.outcome === 'appended' ? [] : [[Number(row.place), row]])))
   const written = rows.find(({ outcome }) => outcome === 'appended')
   const records = appends.reduce((sum, append, index) => sum + (refused.has(index + 1) ? 0 : append.records.length), 0)
-  const isWhole = Number(written?.place) === records
+  const isComplete = Number(written?.place) === records
   const group = Number(written?.revision)
   let sent = 0
   return appends.map((append, index): AppendResult => {
     sent += append.records.length
     const row = refused.get(index + 1)
     if (row !== undefined) return refusalOf(row)
-    if (!isWhole) return { kind: 'unknown', detail: 'the server did not account for every record' }
+    if (!isComplete) return { kind: 'unknown', detail: 'the server did not account for every record' }
     const revision = append.expectedRevision + append.records.length
     return { kind: 'appended', revision, position: String(group * GROUP_SIZE + sent - 1) }
   })

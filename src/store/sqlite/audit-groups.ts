@@ -6,7 +6,7 @@ import type {
   KeyGroup,
   KeyPage,
   LeafWindow,
-  MissingStretch,
+  MissingWindow,
   RunGroup,
   RunPart,
   RunStart,
@@ -59,11 +59,11 @@ const RUN_STARTS = `WITH RECURSIVE
       SELECT seq FROM events WHERE tenant = ? AND run IS NOT NULL AND run > s.run ORDER BY run, revision LIMIT 1
     ) WHERE s.n < ?
   )
-  SELECT e.run, e.time, e.leaf < ? AS isThere`
+  SELECT e.run, e.time, e.leaf < ? AS isPresent`
 const IS_OPEN = `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.run = e.run AND o.leaf < ? AND o.type IN ('${RUN_ENDS.join("', '")}'))`
 
 interface StartRow extends RunStart {
-  readonly isThere: number
+  readonly isPresent: number
   readonly isOpen: number
 }
 
@@ -77,7 +77,7 @@ export function runStarts(
       `${RUN_STARTS}, ${openOnly ? IS_OPEN : '1'} AS isOpen FROM starts JOIN events e ON e.seq = starts.seq ORDER BY starts.n`,
     )
     .all(tenant, after, tenant, runs, size, ...(openOnly ? [size] : []))
-  const starts = found.filter(({ isThere, isOpen }) => isThere === 1 && isOpen === 1)
+  const starts = found.filter(({ isPresent, isOpen }) => isPresent === 1 && isOpen === 1)
   const last = found.at(-1)
   return {
     starts: starts.map(({ run, time }) => ({ run, time })),
@@ -99,7 +99,7 @@ export function missingRevisions(
     rows,
     limit,
   }: { readonly run: string; readonly from: number; readonly rows: number; readonly limit: number },
-): MissingStretch {
+): MissingWindow {
   const found = db
     .prepare<unknown[], number>(
       'SELECT revision FROM events WHERE tenant = ? AND run = ? AND leaf < ? AND revision >= ? ORDER BY revision LIMIT ?',

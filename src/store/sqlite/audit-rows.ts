@@ -50,10 +50,10 @@ export interface Conditions {
 }
 
 /** Columns of another table that filters compare instead of those of the events. */
-type Elsewhere = { readonly [F in AuditColumn]?: string }
+type OtherColumns = { readonly [F in AuditColumn]?: string }
 
 interface Along {
-  readonly elsewhere?: Elsewhere
+  readonly elsewhere?: OtherColumns
   /** Absent: each row is looked at. */
   readonly names?: NamesWithPart | undefined
 }

@@ -10,7 +10,7 @@ import {
   type RunPlace,
   type SpendBy,
   type SpendGroup,
-  type SpendStretch,
+  type SpendWindow,
   SUM_BLOCK_LEAVES,
   SUMMED_TIME_CHARS,
   type SummedBy,
@@ -88,7 +88,7 @@ export function spendOfRuns(
     filter,
     walk,
   }: { readonly filter: AuditFilter; readonly walk: { readonly after: RunPlace; readonly rows: number } },
-): SpendStretch {
+): SpendWindow {
   const { after, rows } = walk
   const stretch = `SELECT seq, run, revision FROM events
     WHERE tenant = ? AND run IS NOT NULL AND leaf < ? AND (run, revision) > (?, ?) ORDER BY run, revision LIMIT ?`

@@ -183,8 +183,8 @@ export class RowSeal {
     const { name } = this.#db
     const sum = this.#sum
     const isKnown = sum !== undefined && name !== ':memory:' && this.#db.open && !this.#db.readonly
-    const isWhole = isKnown && this.#isInPlace() && this.#isAsSeen()
-    if (!isWhole || !isEmptied(this.#db)) return () => undefined
+    const isComplete = isKnown && this.#isInPlace() && this.#isAsSeen()
+    if (!isComplete || !isEmptied(this.#db)) return () => undefined
     const state = restState(name)
     return () => {
       if (state !== undefined && restState(name) === state) saveRest(name, this.#guard.rowKey(), { sum, state })

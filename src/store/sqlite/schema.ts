@@ -118,11 +118,11 @@ export interface FileEnds {
 /** Returns a statement that reads both at one moment. A head whose row is gone is read as one that no event reaches. */
 export function fileEnds(db: Database): () => FileEnds {
   const last = '(SELECT ifnull(max(position), 0) FROM events)'
-  const isThere = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'head'`).get() !== undefined
-  const ends = isThere ? `(SELECT position FROM head), ${last}` : `NULL, ${last}`
+  const exists = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'head'`).get() !== undefined
+  const ends = exists ? `(SELECT position FROM head), ${last}` : `NULL, ${last}`
   const statement = db.prepare<[], [number | null, number]>(`SELECT ${ends}`).raw()
   return () => {
     const [position = null, end = 0] = statement.get() ?? []
-    return { recorded: isThere ? (position ?? end + 1) : undefined, last: end }
+    return { recorded: exists ? (position ?? end + 1) : undefined, last: end }
   }
 }

@@ -29,10 +29,10 @@ import {
 } from './audit-rows.ts'
 import { AUDIT_SCHEMA, AUDIT_SEALED } from './audit-schema.ts'
 import { SpendSums, spendGroups, spendOfRuns } from './audit-spend.ts'
-import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { openForReading, openForSnapshots, type ReadFile, type SnapshotFile } from './read-file.ts'
+import { type BesideOwner, type BesideOwnerOptions, openReadOnlyCopy } from './read-only-copy.ts'
 import { RowSeal } from './row-seal.ts'
 import { WordMerges } from './word-merges.ts'
 
@@ -56,7 +56,7 @@ export function snapshotsOfAudit(path: string): SnapshotFile<ReadableIndex> | un
 
 /** The file that another thread of this process writes. */
 export function auditBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<AuditIndex, keyof DerivedFile>> {
-  return besideOwner(options, kindUnder(undefined))
+  return openReadOnlyCopy(options, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({

@@ -19,11 +19,11 @@ import type {
   StreamHeadRow,
   StreamHeads,
 } from '../log-store.ts'
-import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
 import { openDisposable, ROW_CACHE_KIB } from './disposable-file.ts'
 import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
 import { openForReading, type ReadFile } from './read-file.ts'
+import { type BesideOwner, type BesideOwnerOptions, openReadOnlyCopy } from './read-only-copy.ts'
 import { RowSeal } from './row-seal.ts'
 import { SqliteHeads } from './sqlite-heads.ts'
 import { idBytes, LEAF_OF, LEAF_PLACES, LEAVES_BETWEEN, type LeafColumns, TILE, toLeaf } from './sqlite-leaves.ts'
@@ -43,7 +43,7 @@ export function readSqliteLogs({
 
 /** The file that another thread of this process writes. */
 export function logsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<LogStore, keyof DerivedFile>> {
-  return besideOwner(options, kindUnder(undefined))
+  return openReadOnlyCopy(options, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({

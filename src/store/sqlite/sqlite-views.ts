@@ -6,15 +6,15 @@ import type {
   RunFilter,
   RunPlace,
   RunRow,
-  RunStretch,
+  RunWindow,
   ViewCheckpoint,
   ViewProgress,
   ViewStore,
 } from '../view-store.ts'
-import { type BesideOwner, type BesideOwnerOptions, besideOwner } from './beside-owner.ts'
 import { openDisposable, ROW_CACHE_KIB } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { openForReading, type ReadFile } from './read-file.ts'
+import { type BesideOwner, type BesideOwnerOptions, openReadOnlyCopy } from './read-only-copy.ts'
 import { RowSeal } from './row-seal.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
 import { VIEW_SCHEMA, VIEWS_SEALED } from './view-schema.ts'
@@ -34,7 +34,7 @@ export function readSqliteViews({
 
 /** The file that another thread of this process writes. */
 export function viewsBesideOwner(options: BesideOwnerOptions): BesideOwner<Omit<ViewStore, keyof DerivedFile>> {
-  return besideOwner(options, kindUnder(undefined))
+  return openReadOnlyCopy(options, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({
@@ -135,7 +135,7 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     this.seal?.add(table, Number(at.get(...key)))
   }
 
-  listRuns(filter: RunFilter, looked = LOOKED_ROWS): RunStretch {
+  listRuns(filter: RunFilter, looked = LOOKED_ROWS): RunWindow {
     const { rows, end, along, filters } = runQuery(filter, looked)
     const found = this.#db.prepare<unknown[], RunColumns>(rows).all(...along, ...filters)
     const isFull = found.length >= filter.limit

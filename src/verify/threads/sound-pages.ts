@@ -45,7 +45,7 @@ export async function* soundPages(scan: RowScan, looking: Looking): AsyncGenerat
 interface Coming {
   readonly range: RowRange
   /** By one of the threads. */
-  readonly isElsewhere: boolean
+  readonly isRemote: boolean
   readonly rows: Promise<LookedRows | undefined>
   isHere: boolean
 }
@@ -85,7 +85,7 @@ class Ranges {
 
   #handOut(): void {
     const { count } = this.#looking.threads
-    let underWay = this.#coming.filter(({ isElsewhere, isHere }) => isElsewhere && !isHere).length
+    let underWay = this.#coming.filter(({ isRemote, isHere }) => isRemote && !isHere).length
     for (; underWay < count * AHEAD && this.#coming.length < WAITING_MAX; underWay += 1) {
       const range = this.#take()
       if (range === undefined) return
@@ -102,7 +102,7 @@ class Ranges {
 
   #lookElsewhere(range: RowRange): Coming {
     const rows = this.#looking.threads.look(range)
-    const coming: Coming = { range, isElsewhere: true, rows, isHere: false }
+    const coming: Coming = { range, isRemote: true, rows, isHere: false }
     const here = (): void => {
       coming.isHere = true
     }
@@ -121,6 +121,6 @@ class Ranges {
     const range = this.#take()
     if (range === undefined) return undefined
     const rows = Promise.resolve(lookAtRows(this.#scan, this.#looking.checks, range))
-    return { range, isElsewhere: false, rows, isHere: true }
+    return { range, isRemote: false, rows, isHere: true }
   }
 }

@@ -64,7 +64,7 @@ async function withIndex<T>(
 }
 
 /** All that an index says: every row, its charges, what is open, and what a few words find. */
-async function saidBy(making: Making): Promise<unknown> {
+async function decodeRecord(making: Making): Promise<unknown> {
   return withIndex(making, making.inner.store, async (index) => {
     assert.ok(await index.isAuthentic(), 'its rows are sealed')
     const view = { tenant: alice.tenant, size: index.size(alice.tenant) }
@@ -89,7 +89,7 @@ test('an index that is made in any portions, given way and left in the middle ov
   using folder = tempFolder()
   const whole = { path: folder.file('whole.db'), inner }
   await withIndex(whole, inner.store, async (_, pass) => pass(() => true))
-  const expected = await saidBy(whole)
+  const expected = await decodeRecord(whole)
   for (let seed = 1; seed <= 5; seed += 1) {
     const random = seededRandom(seed)
     const making = { path: folder.file(`${seed}.db`), inner }
@@ -107,7 +107,7 @@ test('an index that is made in any portions, given way and left in the middle ov
         return reached !== undefined && end !== undefined && store.comparePositions(reached, end) >= 0
       })
     }
-    assert.equal(await saidBy(making), expected, `seed ${seed}`)
+    assert.equal(await decodeRecord(making), expected, `seed ${seed}`)
   }
 })
 
@@ -139,7 +139,7 @@ test('rows that could not be saved are made again, whole, from where the file is
     await projection.pass(() => true)
     assert.ok(saves > 2)
   })
-  assert.equal(await saidBy(making), await saidBy(whole))
+  assert.equal(await decodeRecord(making), await decodeRecord(whole))
 })
 
 test('what follows a call that was claimed again stands under the agent of the last claim, whether the index was left in between or not (F187)', async () => {

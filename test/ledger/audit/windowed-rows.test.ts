@@ -4,17 +4,17 @@ import * as assert from 'uvu/assert'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import { missingRevisions, summedGroups } from '../../../src/ledger/audit/sliced-groups.ts'
 import { windowedRows } from '../../../src/ledger/audit/windowed-rows.ts'
-import { Stretch } from '../../../src/resources/stretch.ts'
+import { ScanWindow } from '../../../src/resources/scan-window.ts'
 import { type Pace, ReaderLeftError } from '../../../src/resources/work-queue.ts'
 import type { AuditIndex, LeafPage, LeafWindow } from '../../../src/store/audit-index.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 
-const test = suite('audit: rows a stretch at a time')
+const test = suite('audit: rows a window at a time')
 
 /** Every statement takes five milliseconds. */
-function slow(): Stretch {
+function slow(): ScanWindow {
   let nowMs = 0
-  return new Stretch(() => (nowMs += 5))
+  return new ScanWindow(() => (nowMs += 5))
 }
 
 /** Rows of a log of `size` leaves, one in `every`. */
@@ -51,7 +51,7 @@ test('they are the rows of one long look, in either order, from any place on', a
     fc.asyncProperty(page, async ({ size, every, ...asked }) => {
       const after = asked.after === undefined ? undefined : Math.min(asked.after, size)
       const { rowsOf, looked } = reader(size, every)
-      const found = await windowedRows(rowsOf, { ...asked, after }, { size, stretch: slow() })
+      const found = await windowedRows(rowsOf, { ...asked, after }, { size, window: slow() })
       assert.ok(looked() <= 4_001, 'no look is longer than its window')
       const whole = reader(size, every).rowsOf({ ...asked, after, ...(asked.newestFirst && { upTo: 0 }) })
       assert.equal(found, whole)
@@ -141,7 +141,7 @@ test('sums made window by window are those of one statement, whatever the page (
             compare: (a, b) => (a.key < b.key ? -1 : a.key === b.key ? 0 : 1),
             limit,
           },
-          { size: 20_000, pace: undefined, stretch: slow() },
+          { size: 20_000, pace: undefined, window: slow() },
         )
         assert.equal(found, summed(-1, 20_000))
         assert.is(widest, 4_000)

@@ -117,7 +117,7 @@ async function startLife({ world, store, troubles, keys }: ProcessOptions, nowMs
         views: noViews,
         keys: new TestKeys(keys),
         effects,
-        hotRunsMax: HOT_RUNS_MAX,
+        cachedRunsMax: HOT_RUNS_MAX,
       }
       const ledger = await createLedger(ledgerOptions)
       return { ledger, killed, kill, [Symbol.dispose]: () => void ledger[Symbol.asyncDispose]() }

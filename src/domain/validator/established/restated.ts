@@ -76,7 +76,7 @@ export function* checkRestated(
   for (const { object, place } of objects) {
     pauses.count(OBJECT_STEPS + KEY_STEPS * Object.keys(object).length)
     if (pauses.due()) yield
-    if (place.some((token) => isElsewhere(`${token}`))) continue
+    if (place.some((token) => isRemote(`${token}`))) continue
     for (const key of Object.keys(object).toSorted()) {
       const known = names.get(nameOf(key))
       if (known === undefined || known === 'several' || !differs(known, key, object[key] as Json)) continue
@@ -145,7 +145,7 @@ function isUnitWord(word: string): boolean {
   return readUnit(word) !== undefined
 }
 
-function isElsewhere(key: string): boolean {
+function isRemote(key: string): boolean {
   return keyWords(key).some((word) => ELSEWHERE.has(word))
 }
 

@@ -153,7 +153,7 @@ function namesOf(object: JsonObject, key: string, mapKey: string | undefined): r
 }
 
 function pairName(object: JsonObject, keys: readonly string[]): string | undefined {
-  const text = identityText(object, { keys, isStrong: true, isWhole: false })
+  const text = identityText(object, { keys, isStrong: true, isComplete: false })
   return text === undefined || text.length > 2 * NAME_MAX_CHARS ? undefined : `${keys.join('|')}#${text}`
 }
 

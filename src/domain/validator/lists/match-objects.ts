@@ -101,12 +101,12 @@ function* pairByIdentity(search: Search, identity: Identity): Paced<Duplicate[]>
 /** Whether the second repeats the first; where it says otherwise, that is noted. */
 function isRepeat({ after, known }: ObjectLists, duplicate: Duplicate, noted: Duplicate[]): boolean {
   const [first, second] = [after[duplicate.first] as JsonObject, after[duplicate.second] as JsonObject]
-  const { isWhole, keys } = duplicate.identity
+  const { isComplete, keys } = duplicate.identity
   let differs = false
   for (const key of Object.keys(second)) {
     if (keys.includes(key) || !Object.hasOwn(first, key)) continue
     if (isAgreeing([first[key] as Json, second[key] as Json], key, known)) continue
-    if (!isWhole && (isReference(key) || isTimeKey(key))) return false
+    if (!isComplete && (isReference(key) || isTimeKey(key))) return false
     differs = true
   }
   if (differs) noted.push(duplicate)
@@ -207,7 +207,7 @@ function* pairByAnchor(search: Search): Paced<void> {
   let best: { meets: number; index: Map<string, number>; key: string } | undefined
   for (const key of Object.keys(first).slice(0, 32).toSorted()) {
     if (typeof first[key] !== 'string') continue
-    const identity: Identity = { keys: [key], isStrong: false, isWhole: false }
+    const identity: Identity = { keys: [key], isStrong: false, isComplete: false }
     if (isLong(search)) yield
     const known = uniqueTexts(before, search.lost, identity)
     const index = known === undefined ? undefined : uniqueTexts(after, search.gained, identity)
@@ -219,7 +219,7 @@ function* pairByAnchor(search: Search): Paced<void> {
   if (best === undefined) return
   const { key, index } = best
   pairUp(search, (place) => {
-    const text = identityText(before[place] as Json, { keys: [key], isStrong: false, isWhole: false })
+    const text = identityText(before[place] as Json, { keys: [key], isStrong: false, isComplete: false })
     return text === undefined ? undefined : index.get(text)
   })
 }

@@ -1,0 +1,50 @@
+/** @module What an agent's own answer hands over, and what it says beside that: `$supersedes` and `$add`, which are no part of the payload. */
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { AgentError } from '../errors.ts'
+import type { Supersession } from './handoff-types.ts'
+
+const SUPERSEDES = '$supersedes'
+const ADD = '$add'
+
+export interface HandedOver {
+  readonly payload: JsonObject
+  readonly supersedes?: readonly Supersession[]
+  /** More of what the context holds: new members of its lists. */
+  readonly add?: JsonObject
+}
+
+/** Throws `invalid-output` where `$supersedes` is no list of `{path, reason}`, or `$add` no object. */
+export function delegatedIn(answer: JsonObject, agent: string): HandedOver {
+  const { [SUPERSEDES]: supersedes = null, [ADD]: add = null, ...payload } = answer
+  return {
+    payload,
+    ...(supersedes !== null && { supersedes: supersessionsIn(supersedes, agent) }),
+    ...(add !== null && { add: additionIn(add, agent) }),
+  }
+}
+
+/** What tokens are counted of: the payload, and what is added to it. */
+export function delegatedText({ payload, add }: HandedOver): string {
+  return `${JSON.stringify(payload)}${add === undefined ? '' : JSON.stringify(add)}`
+}
+
+function supersessionsIn(input: Json, agent: string): readonly Supersession[] {
+  const entries = Array.isArray(input) ? input.map((each) => entryOf(each as Json)) : [undefined]
+  if (entries.includes(undefined)) {
+    const message = `${SUPERSEDES} of ${agent} is a list of {"path": JSON Pointer, "reason": why}, both texts`
+    throw new AgentError('invalid-output', message, { agent })
+  }
+  return entries as Supersession[]
+}
+
+function entryOf(entry: Json): Supersession | undefined {
+  if (!isJsonObject(entry)) return undefined
+  const { path, reason } = entry
+  return typeof path === 'string' && typeof reason === 'string' ? { path, reason } : undefined
+}
+
+function additionIn(input: Json, agent: string): JsonObject {
+  if (isJsonObject(input)) return input
+  const message = `${ADD} of ${agent} is an object of the context's shape, which holds the new members of its lists`
+  throw new AgentError('invalid-output', message, { agent })
+}
