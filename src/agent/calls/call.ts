@@ -19,7 +19,10 @@ export async function callTool(
   try {
     return await outcomeAt(execution, spec, input, trace)
   } catch (error) {
-    execution.session.stopped(error, execution.ancestors)
+    const { session } = execution
+    // What the code makes of the error may be to read no more.
+    if (session.halted === undefined) await session.parts.recorded(execution, spec.name)
+    session.stopped(error, execution.ancestors)
     throw error
   }
 }
@@ -45,6 +48,7 @@ async function outcomeAt(
     // A result in parts is there with its first part; the call is settled at its end.
     const open = ({ feed }: PartStream): void => {
       feed.endWith(call)
+      session.parts.opened(execution, spec.name, call)
       resolve(feed)
     }
     const carried = (turn: Turn) => inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open }).value())

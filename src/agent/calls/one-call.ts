@@ -169,7 +169,7 @@ export class OneCall {
     const { session } = this.#identity.execution
     signalAt(this.#identity.execution)?.throwIfAborted()
     const { tool, execution } = this.#identity
-    await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
+    await session.mayGoLive(execution, { what: 'call', name: tool })
     const { claims } = liveOf(session)
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
@@ -311,7 +311,8 @@ export class OneCall {
     if (!stream) return returned
     if (!isPartSource(returned))
       throw new AgentError('invalid-stream', `${name} says stream and gave no parts`, { tool: name })
-    const parts = new PartStream(codecs)
+    const { session } = this.#identity.execution
+    const parts = new PartStream({ codecs, isHalted: () => session.halted !== undefined })
     this.#parts = parts
     return parts.collect(returned, context.signal, () => this.#open(parts))
   }

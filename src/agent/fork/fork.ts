@@ -97,9 +97,9 @@ class Fork<Run> {
 
   /** The frozen context. Requested once more on resume, it is that of the open fork. */
   async #open(): Promise<JsonObject> {
-    const { session, scope } = this.#place
+    const { session } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
-    await session.mayGoLive({ what: 'fork', name, scope })
+    await session.mayGoLive(this.#place, { what: 'fork', name })
     const policies = [session.pipeline.policy, ...this.#plan.branches.map(({ manifest }) => manifest?.body.policy)]
     if (policies.some((policy) => policy?.judge === 'reject')) await session.judging.settled()
     for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)

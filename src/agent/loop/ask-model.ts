@@ -47,15 +47,19 @@ export async function* askModel(
   modelTurn: ModelTurn,
   history: History,
 ): AsyncGenerator<string, AssistantMessage> {
-  const { tools } = modelTurn
+  const { tools, model } = modelTurn
   const reported = asRecorded(history.messages.slice(history.recorded))
   const after = history.digest
   const { step, ...here } = execution
   const args = { messages: reported, after, tools: [...tools.keys()] }
-  const stream = new PartStream()
+  const { session } = execution
+  const stream = new PartStream({ isHalted: () => session.halted !== undefined })
   // The step does not count the turn itself: a wrapped client inside counts its call, and else the answer tells what was used.
   const settled = runWithin(here, () => callTool(here, turnSpec(execution, modelTurn, { history, stream }), args))
-  const recorded = yield* readAlong(stream, settled as Promise<Json>)
+  const opened = () => {
+    if (modelTurn.isRead === true) session.parts.opened(here, model.name, settled)
+  }
+  const recorded = yield* readAlong(stream, settled as Promise<Json>, opened)
   const { parts: _, ...message } = recorded as unknown as AssistantMessage & { readonly parts?: unknown }
   const { usage } = message
   if (step !== undefined && usage !== undefined) step.modelCalls += 1
@@ -66,10 +70,17 @@ export async function* askModel(
 }
 
 /** For a turn that is served from the record: the recorded texts. */
-async function* readAlong(stream: PartStream, settled: Promise<Json>): AsyncGenerator<string, Json> {
+async function* readAlong(
+  stream: PartStream,
+  settled: Promise<Json>,
+  opened: () => void,
+): AsyncGenerator<string, Json> {
   stream.feed.endWith(settled)
   try {
+    let isFirst = true
     for await (const part of stream.feed) {
+      if (isFirst) opened()
+      isFirst = false
       const text = textOf(part)
       if (text !== undefined) yield text
     }

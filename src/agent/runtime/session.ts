@@ -14,7 +14,9 @@ import { type Judge, Judging } from '../pipeline/judge.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
+import { PartsFirst } from '../streams/parts-first.ts'
 import type { Connection, Reads } from './connection.ts'
+import type { ExecutionContext } from './execution-context.ts'
 import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
 
@@ -85,6 +87,8 @@ export class Session {
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #joinable = new Map<string, Promise<unknown>>()
   readonly #underWay = new Map<Promise<unknown>, OngoingWork>()
+  /** Results in parts that the code reads already, and that the record does not have yet. */
+  readonly parts = new PartsFirst()
   readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
   /** Each error that said that the run goes no further here: work that goes on side by side meets several. */
@@ -189,9 +193,13 @@ export class Session {
 
   /**
    * Throws where the code asks for something new while the record holds calls of names that it does not have any more, or where the code of
-   * a branch run has not requested all that it inherits. What runs beside it gets a turn to ask for its part first.
+   * a branch run has not requested all that it inherits. What runs beside it gets a turn to ask for its part first. What may rest on parts of a result
+   * waits until the record has them (RUN-186).
    */
-  async mayGoLive(work: NewWork): Promise<void> {
+  async mayGoLive(execution: ExecutionContext, { what, name }: Omit<NewWork, 'scope'>): Promise<void> {
+    const work = { what, name, scope: execution.scope }
+    await this.parts.recorded(execution, name)
+    this.mustBeActive()
     if (this.#liveFault(work) === undefined) return
     do await new Promise((resolve) => setImmediate(resolve))
     while (this.order.isBehind && this.#stopped === undefined)

@@ -14,18 +14,27 @@ const RECEIVED_MAX_BYTES = INLINE_CEILING_BYTES / 2
 
 const NO_CODECS = new Codecs()
 
+export interface PartStreamOptions {
+  readonly codecs?: Codecs
+  /** The run goes no further here. Who stops reading then has not had enough: the source is read to its end, for the next life of the run. */
+  readonly isHalted: () => boolean
+}
+
 export class PartStream {
   readonly #codecs: Codecs
   readonly #stopping = new AbortController()
   /** What its readers get: what the record will hold, so that a resume shows them the same. */
-  readonly feed = new ChunkFeed<unknown>(() => this.#stopping.abort())
+  readonly feed: ChunkFeed<unknown>
   readonly #received: Json[] = []
   #bytes = 0
   /** Parts that the record of a failure has room for. */
   #fitting = 0
 
-  constructor(codecs = NO_CODECS) {
+  constructor({ codecs = NO_CODECS, isHalted }: PartStreamOptions) {
     this.#codecs = codecs
+    this.feed = new ChunkFeed(() => {
+      if (!isHalted()) this.#stopping.abort()
+    })
   }
 
   /** A signal for the source: it ends with `signal`, and where nobody reads on. */

@@ -85,7 +85,7 @@ class Wait {
     const recorded = this.#remembered()
     if (recorded !== undefined) return this.#outcome(recorded)
     this.#turn.live()
-    await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
+    await session.mayGoLive(execution, { what: 'call', name: tool })
     for (;;) {
       signalAt(execution)?.throwIfAborted()
       session.mustBeActive()

@@ -1,0 +1,47 @@
+/** @module What the code requests while it reads a result in parts is requested once that result is recorded: a resume shows it the same parts (RUN-186). */
+import type { ExecutionContext } from '../runtime/execution-context.ts'
+import { isCovered } from '../saga/outcome.ts'
+
+type Place = Pick<ExecutionContext, 'ancestors' | 'scope'>
+
+interface OpenParts {
+  readonly place: Place
+  readonly tool: string
+  /** Never rejects. */
+  readonly settled: Promise<void>
+}
+
+const WARN_MS = 5_000
+
+export class PartsFirst {
+  readonly #open = new Set<OpenParts>()
+
+  /** The code at this place reads parts of a call that ends with `call`. */
+  opened(place: Place, tool: string, call: Promise<unknown>): void {
+    const over = (): void => void this.#open.delete(parts)
+    const parts = { place, tool, settled: call.then(over, over) }
+    this.#open.add(parts)
+  }
+
+  /** Resolves once the record has every result that the code at this place, or in a scope below, reads in parts. Inside of another call is another place. */
+  async recorded(place: Place, request: string): Promise<void> {
+    for (;;) {
+      const open = [...this.#open].filter((parts) => isAtOrBelow(place, parts.place))
+      if (open.length === 0) return
+      const warning = setTimeout(() => warn(request, open), WARN_MS).unref()
+      await Promise.all(open.map(({ settled }) => settled)).finally(() => clearTimeout(warning))
+    }
+  }
+}
+
+function isAtOrBelow({ ancestors, scope }: Place, inner: Place): boolean {
+  return inner.ancestors.at(-1)?.callId === ancestors.at(-1)?.callId && isCovered(scope, inner.scope)
+}
+
+function warn(request: string, open: readonly OpenParts[]): void {
+  const tools = [...new Set(open.map(({ tool }) => tool))].join(', ')
+  process.emitWarning(
+    `${request} waits for the end of what ${tools} gives in parts: what the code requests while it reads waits until the parts are recorded. Of a source that never ends, take what is needed inside of a tool.`,
+    { code: 'COUNTERSIGN_PARTS_FIRST' },
+  )
+}
