@@ -25,7 +25,7 @@ import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
 import type { FindReaderKey } from './reader-keys.ts'
-import { checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
+import { behindHeld, checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
@@ -184,7 +184,7 @@ class KeptOfServer {
 
   unchecked(seen: ReadonlySet<string>, held: HeldCheckpoint | undefined): readonly string[] {
     if (this.#isOurs) return uncheckedEnds(this.#beside, seen, held)
-    if (held !== undefined) return []
+    if (held !== undefined) return [behindHeld(held)]
     return [
       `whether events were cut off at the end: the checkpoints in the data folder are of the ledger ${this.#beside.origin}`,
     ]
