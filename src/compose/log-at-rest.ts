@@ -5,14 +5,14 @@ import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
 import { gapLoss, headKnownBy, stopLoss } from '../ledger/log/log-losses.ts'
-import { isStoredLeaf } from '../ledger/log/log-stops.ts'
-import type { KnownHead, LogKnowledge } from '../ledger/log/tenant-logs.ts'
+import { endOf } from '../ledger/log/log-stops.ts'
+import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { fixedKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
-import { type Position, type ReadRecord, readOne, type StoreReader } from '../store/event-store.ts'
-import type { LeafPlace, LogRow, LogStore } from '../store/log-store.ts'
+import type { Position, StoreReader } from '../store/event-store.ts'
+import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 
 /** One snapshot of the file, which its owner may go on writing. */
@@ -30,8 +30,6 @@ export interface LogAtRest extends Disposable {
 }
 
 const PLACES_AT_ONCE = 4_096
-/** Of a log, leaves at its end that are looked for. */
-const LOST_MAX = 10_000
 
 /** Why the file says nothing. */
 export type LogUnread = 'absent' | 'unreadable' | 'not-authentic'
@@ -70,7 +68,12 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
     },
     lostEnds: async (store) => {
       const losses: Loss[] = []
-      for (const row of logs.logs()) losses.push(...(await lostEnd(logs, row, store)))
+      for (const row of logs.logs()) {
+        const { gone } = await endOf({ store, logStore: logs }, row)
+        if (gone === undefined) continue
+        const { stream, revision } = gone.leaf
+        losses.push({ scope: 'run', code: gone.code, stream, revision })
+      }
       return losses
     },
     [Symbol.dispose]: close,
@@ -99,36 +102,16 @@ export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
   { isCounted, withStops }: { readonly isCounted: boolean; readonly withStops: boolean },
-): Promise<LogKnowledge> {
+): Promise<LossesOfTenant> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
   const attested = isCounted ? ((await store.lostEvents?.({})) ?? []) : []
   const gone = attested.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
-  return {
-    losses: (tenant) => [
-      ...(hasGap ? [gapLoss] : []),
-      ...(wentBack ? [WENT_BACK] : []),
-      ...((withStops && log?.losses(tenant)) || []),
-      ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
-    ],
-    knownHead: () => undefined,
-  }
-}
-
-async function lostEnd(
-  logs: Logs,
-  { tenant, size }: LogRow,
-  store: Pick<StoreReader, 'readStream'>,
-): Promise<readonly Loss[]> {
-  let first: Loss | undefined
-  for (let index = size - 1; index >= Math.max(0, size - LOST_MAX); index -= 1) {
-    const leaf = logs.leaf(tenant, index)
-    if (leaf === undefined) break
-    const record: ReadRecord | undefined = await readOne(store, leaf)
-    if (record !== undefined && isStoredLeaf(logs, leaf, record)) break
-    const { stream, revision } = leaf
-    first = { scope: 'run', code: record === undefined ? 'missing' : 'leaf', stream, revision }
-  }
-  return first === undefined ? [] : [first]
+  return (tenant) => [
+    ...(hasGap ? [gapLoss] : []),
+    ...(wentBack ? [WENT_BACK] : []),
+    ...((withStops && log?.losses(tenant)) || []),
+    ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
+  ]
 }

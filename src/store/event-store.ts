@@ -258,7 +258,7 @@ export class StoreOpenError extends Error {
   }
 }
 
-/** Dense positions, one behind the other. */
+/** Positions without a record: how many, and the first of them. */
 export interface PositionRange {
   readonly first: Position
   readonly events: number

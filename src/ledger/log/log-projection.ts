@@ -20,8 +20,14 @@ import {
 import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import { type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogBatch, PositionGap } from '../../store/log-store.ts'
+import {
+  type LostEvents,
+  type Position,
+  type PositionRange,
+  type ReadRecord,
+  readOne,
+} from '../../store/event-store.ts'
+import type { LeafRow, LogBatch } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
 import { logsStoppedBy } from './broken-record.ts'
@@ -55,7 +61,7 @@ export class LogProjection {
   /** Positions without a record, as they were before the last pass. */
   #missing: ReadonlySet<Position> | undefined
   /** As the file has it: every write asks. */
-  #gap: { readonly value: PositionGap | undefined } | undefined
+  #gap: { readonly value: PositionRange | undefined } | undefined
 
   constructor(deps: LogDeps, origin: string, caches: LogCaches) {
     this.#deps = deps
@@ -89,7 +95,7 @@ export class LogProjection {
   }
 
   /** Positions without a record that no stream accounts for. */
-  get gap(): PositionGap | undefined {
+  get gap(): PositionRange | undefined {
     this.#gap ??= { value: this.#deps.logStore.progress()?.gap }
     return this.#gap.value
   }

@@ -4,7 +4,7 @@
  */
 import { parseJson } from '../../../schemas/json.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
-import type { Position } from '../event-store.ts'
+import type { Position, PositionRange } from '../event-store.ts'
 import type {
   LeafPlace,
   LeafRow,
@@ -15,7 +15,6 @@ import type {
   LogStop,
   LogStore,
   LogStreamRow,
-  PositionGap,
   StreamHeadRow,
   StreamHeads,
 } from '../log-store.ts'
@@ -150,7 +149,7 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     const found = this.#statements.progress.get()
     if (found === undefined) return undefined
     const { gap, ...progress } = found
-    return { ...progress, ...(gap !== null && { gap: parseJson<PositionGap>(gap) }) }
+    return { ...progress, ...(gap !== null && { gap: parseJson<PositionRange>(gap) }) }
   }
 
   log(tenant: string): LogRow | undefined {
