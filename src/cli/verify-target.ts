@@ -12,7 +12,7 @@ import type { LogAtRest, LogUnread } from '../compose/log-at-rest.ts'
 import { LOG_FILE, type ServerPlace } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
-import { StoreOpenError } from '../store/event-store.ts'
+import { type Position, StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
@@ -110,6 +110,8 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
 }
 
 interface LogBeside extends Disposable {
+  /** As the log has seen it. */
+  readonly attestedAfter?: Position | undefined
   readonly options: Pick<VerifyOptions, 'seenBeside'>
   readonly unchecked: readonly string[]
 }
@@ -118,7 +120,12 @@ interface LogBeside extends Disposable {
 async function logBeside(folder: string, { logIn }: TargetOptions): Promise<LogBeside> {
   const log = (await logIn?.(folder)) ?? 'absent'
   if (typeof log !== 'string')
-    return { options: { seenBeside: log.places }, unchecked: [], [Symbol.dispose]: log[Symbol.dispose] }
+    return {
+      options: { seenBeside: log.places },
+      attestedAfter: log.attestedAfter(),
+      unchecked: [],
+      [Symbol.dispose]: log[Symbol.dispose],
+    }
   const why = log === 'unreadable' ? 'is damaged or of another version' : 'is not sealed with these keys'
   const unchecked = log === 'absent' ? [] : [`events that only ${join(folder, LOG_FILE)} has seen: it ${why}`]
   return { options: {}, unchecked, [Symbol.dispose]: () => undefined }
@@ -153,7 +160,9 @@ async function verifyServer(
   const again = (): SourcePages => openServerScan(server)
   const unattested: string[] = []
   const { ring } = options.keys ?? {}
+  const attestedAfter = log?.attestedAfter
   const notes = ring && {
+    ...(attestedAfter !== undefined && { attestedAfter }),
     seal: ringSeal(() => ring, GROUP_NOTES),
     onUnattested: (text: string) => void unattested.push(text),
   }

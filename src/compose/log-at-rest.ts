@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
-import { gapLoss, headKnownBy, stopLoss } from '../ledger/log/log-losses.ts'
+import { gapLoss, headKnownBy, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
 import { endOf } from '../ledger/log/log-stops.ts'
 import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { fixedKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
-import type { Position, StoreReader } from '../store/event-store.ts'
+import type { Attested, Position, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 
@@ -23,6 +23,8 @@ export interface LogAtRest extends Disposable {
   knownHead(stream: string): KnownHead | undefined
   /** The last place in the store that it has come to. */
   seen(): Position | undefined
+  /** Behind which position writers attest the events of the store; undefined where it has seen no such note. */
+  attestedAfter(): Position | undefined
   /** Where the events of the leaves are, of every tenant. */
   places(): Generator<LeafPlace>
   /** The first event at the end of each log that the store does not hold any more; `store` was opened after this. */
@@ -30,6 +32,7 @@ export interface LogAtRest extends Disposable {
 }
 
 const PLACES_AT_ONCE = 4_096
+const NOTHING_ATTESTED: Attested = { lost: [] }
 
 /** Why the file says nothing. */
 export type LogUnread = 'absent' | 'unreadable' | 'not-authentic'
@@ -56,11 +59,11 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
   return {
     losses: (tenant) => {
       const stopped = logs.log(tenant)?.stopped
-      const isGap = logs.progress()?.gap !== undefined
-      return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...(isGap ? [gapLoss] : [])]
+      return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...lossesOfStore(logs.progress())]
     },
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
     seen: () => logs.progress()?.position,
+    attestedAfter: () => logs.progress()?.notes?.after,
     places: function* () {
       for (const { tenant, size } of logs.logs())
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
@@ -105,12 +108,17 @@ export async function knownAtRest(
 ): Promise<LossesOfTenant> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
-  const attested = isCounted ? ((await store.lostEvents?.({})) ?? []) : []
-  const gone = attested.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
+  const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
+  const noted = log?.attestedAfter()
+  const isLater =
+    noted !== undefined && attested.after !== undefined && store.comparePositions(attested.after.now, noted) > 0
+  const areNotesBroken = attested.broken !== undefined || isLater
+  const gone = attested.lost.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
   return (tenant) => [
     ...(hasGap ? [gapLoss] : []),
     ...(wentBack ? [WENT_BACK] : []),
+    ...(areNotesBroken ? [notesLoss] : []),
     ...((withStops && log?.losses(tenant)) || []),
     ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
   ]

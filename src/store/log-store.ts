@@ -96,6 +96,15 @@ export interface LogProgress {
   readonly digest: string
   /** Positions up to there that have no record, and that no stream accounts for. */
   readonly gap?: PositionRange
+  /** What is known of the notes of a store's writers; absent where none were seen. */
+  readonly notes?: KnownNotes
+}
+
+export interface KnownNotes {
+  /** Behind which position they attest events, the earliest that was said. */
+  readonly after?: Position
+  /** What is wrong with them, the first of it, in words. */
+  readonly broken?: string
 }
 
 export interface LogBatch {
