@@ -227,7 +227,7 @@ test('all that a process wrote is gone with its notes: the first note of the nex
   )
 })
 
-test('whatever groups fail, are split, contended for or lose their answers, nothing is missed that is there (STR-40)', async () => {
+test('whatever groups fail, are split, contended for or lose their answers, nothing is missed that is there, by who looks at the end or follows (STR-40, STR-45)', async () => {
   const url = await newPostgresUrl()
   await using proxy = await cuttingProxy(url.replace('postgres:', 'http:'))
   const through = new URL(url)
@@ -235,6 +235,8 @@ test('whatever groups fail, are split, contended for or lose their answers, noth
   const random = seededRandom(7)
   await using one = await opened(through.href)
   await using other = await opened(url)
+  const broken: unknown[] = []
+  let after: string | undefined
   for (let round = 0; round < 30; round += 1) {
     await eventually(async () => (one.status().state === 'ready' ? true : undefined), 'a store that is ready')
     const runs = new Set(Array.from({ length: 5 }, () => `run-acme.r${Math.floor(random() * 12)}`))
@@ -246,8 +248,15 @@ test('whatever groups fail, are split, contended for or lose their answers, noth
         [one, other].map((store) => store.append(appendOf(run, head, 1 + Math.floor(random() * 3)))),
       ),
     )
+    const until = await other.end()
+    if (until !== undefined) broken.push((await other.attested?.({ after, until }))?.broken)
+    after = until
   }
   assert.ok(proxy.cuts() > 5)
+  assert.equal(
+    broken.filter((each) => each !== undefined),
+    [],
+  )
   assert.equal(await found(url), { faults: [], unattested: [] })
 })
 
