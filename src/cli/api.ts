@@ -7,7 +7,7 @@ import { SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
 import { createTransport, type Transport, type TransportOptions } from '../client/transport.ts'
 import { openReadingLedger } from '../compose/compose-reading.ts'
-import { openReader } from '../compose/compose-stores.ts'
+import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { createApp } from '../http/app.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Settings } from '../settings/config.ts'
@@ -113,7 +113,7 @@ async function offlineApi(settings: Settings, tenant: string, { size, ...how }: 
 
 /** Where the last of so many events of the tenant's log stands. */
 async function leafPosition(settings: Settings, tenant: string, size: number): Promise<Position> {
-  using reader = await openReader(settings.store)
+  using reader = await openReader(settings.store, NO_NOTES)
   const streams = new Set<string>()
   let leaves = 0
   for await (const page of reader.readAll({ tenant })) {

@@ -1,5 +1,5 @@
 /** @module `countersign checkpoint`: the last checkpoint of a tenant's log, to keep where this ledger cannot reach it. */
-import { openReader } from '../compose/compose-stores.ts'
+import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import type { Settings } from '../settings/config.ts'
 import type { StoreReader } from '../store/event-store.ts'
@@ -27,7 +27,7 @@ export async function checkpoint({ settings, text, has }: Arguments): Promise<nu
   }
   const folder = text('timestamp')
   if (folder !== undefined) return await writeTimestamp({ settings, tenant, folder, json: has('json') })
-  using reader = await openReader(settings.store)
+  using reader = await openReader(settings.store, NO_NOTES)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) {
     throw new CliFailure(

@@ -6,12 +6,11 @@
 import { createHash } from 'node:crypto'
 
 import type { AppendRecord } from '../../schemas/header.ts'
-import { openReader, openStore } from '../compose/compose-stores.ts'
+import { NO_NOTES, openReader, openStore } from '../compose/compose-stores.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { type StorePlace, storePlace } from '../settings/places.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
@@ -28,9 +27,8 @@ export async function copy({ settings, text, has }: Arguments): Promise<number> 
   const [from, to] = [placeOf('from', text('from'), settings.data), placeOf('to', text('to'), settings.data)]
   if (JSON.stringify(from) === JSON.stringify(to)) throw usageFailure('--from and --to are the same store')
   const { ring } = requireKeys(settings.keys)
-  using source = await openReader(from)
-  await using target = await openStore(to)
-  target.noteWith?.(ringSeal(() => ring, GROUP_NOTES))
+  using source = await openReader(from, NO_NOTES)
+  await using target = await openStore(to, { ring: () => ring })
   const until = await source.end()
   if (until === undefined) throw new CliFailure(`${source.url} is empty`, EXIT.unproven)
 

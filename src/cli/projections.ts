@@ -1,5 +1,5 @@
 /** @module `countersign projections install|status|diff`: the folds that an EventStoreDB server runs by itself. */
-import { openProjectionServer, openReader } from '../compose/compose-stores.ts'
+import { NO_NOTES, openProjectionServer, openReader } from '../compose/compose-stores.ts'
 import type { StorePlace } from '../settings/places.ts'
 import { StoreOpenError, StoreUnavailableError } from '../store/event-store.ts'
 import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../store/projection-server.ts'
@@ -100,7 +100,7 @@ async function printDiff(server: ProjectionServer, { args, place }: ProjectionsR
   const named = args.text('tenant')
   const [tenant, waitMs] = [named === undefined ? undefined : tenantOf(named), waitOf(args)]
   requireRunning(await server.find(NEEDED_NAMES))
-  using source = await openReader(place)
+  using source = await openReader(place, NO_NOTES)
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
   for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, tenant, waitMs })) {
     counts[compared.found.kind] += 1

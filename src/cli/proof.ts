@@ -1,6 +1,6 @@
 /** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
-import { openReader } from '../compose/compose-stores.ts'
+import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import { tilesForReading } from '../compose/compose-tiles.ts'
 import type { Settings } from '../settings/config.ts'
 import { readOne, type StoreReader } from '../store/event-store.ts'
@@ -22,7 +22,7 @@ export async function proof({ settings, text, has, positionals }: Arguments): Pr
   if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
   const tenant = tenantOf(text('tenant'))
   const verifiers = logVerifiers(settings, await originOf(settings, tenant), text('key'))
-  using reader = await openReader(settings.store)
+  using reader = await openReader(settings.store, NO_NOTES)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   const request = { tenant, eventId, note, verifiers }

@@ -10,7 +10,6 @@ import { replayRecords } from '../ledger/read/replay.ts'
 import { requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
 import { StoreOpenError, type StoreReader } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
@@ -28,8 +27,7 @@ export async function replay(inputs: Arguments): Promise<number> {
     const { ring } = keys
     const found = await openLogAtRest(inputs.settings.data, keys)
     using log = typeof found === 'string' ? undefined : found
-    using reader = await openReader(inputs.settings.store)
-    reader.noteWith?.(ringSeal(() => ring, GROUP_NOTES))
+    using reader = await openReader(inputs.settings.store, () => ring)
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
@@ -43,7 +41,7 @@ export async function replay(inputs: Arguments): Promise<number> {
 
 /** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
 async function lossesAtRest(reader: StoreReader, log: LogAtRest | undefined, stream: string): Promise<readonly Loss[]> {
-  const { losses } = await knownAtRest(reader, log, { isCounted: true, withStops: false })
+  const losses = await knownAtRest(reader, log, { isCounted: true, withStops: false })
   const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
   const behind = { store: reader, known: log?.knownHead(stream) }
   return [...known, ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]

@@ -68,17 +68,24 @@ export function uncheckedEnds(
   seen: ReadonlySet<string>,
   held?: HeldCheckpoint,
 ): readonly string[] {
-  if (covered === undefined) return held === undefined ? unchecked : []
-  const open = [...seen].filter((tenant) => !covered.tenants.has(tenant) && tenant !== held?.tenant)
-  const behind = held === undefined ? [...unchecked, OLDER_COPY] : unchecked
-  if (open.length === 0) return behind
+  const others = [...seen].filter((tenant) => tenant !== held?.tenant)
+  const behind = held === undefined ? [] : [behindHeld(held)]
+  if (covered === undefined) return others.length === 0 ? behind : [...behind, ...unchecked]
+  const open = others.filter((tenant) => !covered.tenants.has(tenant))
+  const older = held === undefined ? [OLDER_COPY] : behind
+  if (open.length === 0) return [...unchecked, ...older]
   const more = open.length > NAMED_MAX ? ` and ${open.length - NAMED_MAX} more tenants` : ''
   const gap = `${covered.path} has no checkpoint of ${open.slice(0, NAMED_MAX).join(', ')}${more}`
-  return [...behind, unshown(gap)]
+  return [...unchecked, ...older, unshown(gap)]
 }
 
 const OLDER_COPY =
   'what came after the last event that is here, should all of this be an older copy with its checkpoints: only a checkpoint that is kept elsewhere shows that (--checkpoint FILE)'
+
+/** A checkpoint shows nothing of what came after it, nor of another log. */
+export function behindHeld({ checkpoint: { size, origin } }: HeldCheckpoint): string {
+  return `what came after the first ${size} events of the log ${origin}, and in other logs, should all of this be an older copy: only newer checkpoints that are kept elsewhere show that (--checkpoint FILE)`
+}
 
 /**
  * What the file beside the store says, to be read before the store: what is signed meanwhile is in the store first. Without a key a

@@ -12,7 +12,7 @@ import type { LogAtRest, LogUnread } from '../compose/log-at-rest.ts'
 import { LOG_FILE, type ServerPlace } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
-import { StoreOpenError } from '../store/event-store.ts'
+import { type Position, StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
@@ -25,7 +25,7 @@ import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
 import type { FindReaderKey } from './reader-keys.ts'
-import { checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
+import { behindHeld, checkpointsBeside, type KeptBeside, notingTenants, uncheckedEnds } from './verify-checkpoint.ts'
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
@@ -110,6 +110,8 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
 }
 
 interface LogBeside extends Disposable {
+  /** As the log has seen it. */
+  readonly attestedAfter?: Position | undefined
   readonly options: Pick<VerifyOptions, 'seenBeside'>
   readonly unchecked: readonly string[]
 }
@@ -118,7 +120,12 @@ interface LogBeside extends Disposable {
 async function logBeside(folder: string, { logIn }: TargetOptions): Promise<LogBeside> {
   const log = (await logIn?.(folder)) ?? 'absent'
   if (typeof log !== 'string')
-    return { options: { seenBeside: log.places }, unchecked: [], [Symbol.dispose]: log[Symbol.dispose] }
+    return {
+      options: { seenBeside: log.places },
+      attestedAfter: log.attestedAfter(),
+      unchecked: [],
+      [Symbol.dispose]: log[Symbol.dispose],
+    }
   const why = log === 'unreadable' ? 'is damaged or of another version' : 'is not sealed with these keys'
   const unchecked = log === 'absent' ? [] : [`events that only ${join(folder, LOG_FILE)} has seen: it ${why}`]
   return { options: {}, unchecked, [Symbol.dispose]: () => undefined }
@@ -153,7 +160,9 @@ async function verifyServer(
   const again = (): SourcePages => openServerScan(server)
   const unattested: string[] = []
   const { ring } = options.keys ?? {}
+  const attestedAfter = log?.attestedAfter
   const notes = ring && {
+    ...(attestedAfter !== undefined && { attestedAfter }),
     seal: ringSeal(() => ring, GROUP_NOTES),
     onUnattested: (text: string) => void unattested.push(text),
   }
@@ -184,7 +193,7 @@ class KeptOfServer {
 
   unchecked(seen: ReadonlySet<string>, held: HeldCheckpoint | undefined): readonly string[] {
     if (this.#isOurs) return uncheckedEnds(this.#beside, seen, held)
-    if (held !== undefined) return []
+    if (held !== undefined) return [behindHeld(held)]
     return [
       `whether events were cut off at the end: the checkpoints in the data folder are of the ledger ${this.#beside.origin}`,
     ]

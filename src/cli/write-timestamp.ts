@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
-import { openReader } from '../compose/compose-stores.ts'
+import { NO_NOTES, openReader } from '../compose/compose-stores.ts'
 import type { Settings } from '../settings/config.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { CliFailure, EXIT } from './failure.ts'
@@ -19,7 +19,7 @@ export interface TimestampPlace {
 }
 
 export async function writeTimestamp({ settings, tenant, folder, json }: TimestampPlace): Promise<number> {
-  using reader = await openReader(settings.store)
+  using reader = await openReader(settings.store, NO_NOTES)
   const stamp = await lastTimestamp(reader, tenant)
   if (stamp === undefined)
     throw new CliFailure(`no checkpoint of ${tenant} was time-stamped yet: see serve --timestamp-url`, EXIT.unproven)

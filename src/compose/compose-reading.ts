@@ -9,7 +9,6 @@ import type { Settings } from '../settings/config.ts'
 import { fixedKeys, requireKeys } from '../settings/key-source.ts'
 import { AUDIT_FILE, isOnServer, type ServerPlace, VIEWS_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
-import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import type { Position } from '../store/event-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { storeAsOf } from '../store/store-as-of.ts'
@@ -58,10 +57,9 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const usesFiles = asOf === undefined && !trustNothing
     const log = usesFiles ? await openLogAtRest(settings.data, keys) : 'absent'
     if (typeof log !== 'string') opened.push(log)
-    const reader = await openReader(settings.store)
+    const reader = await openReader(settings.store, () => keys.ring)
     opened.push(reader)
-    reader.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
-    const logKnowledge = await knownAtRest(reader, typeof log === 'string' ? undefined : log, {
+    const knownLost = await knownAtRest(reader, typeof log === 'string' ? undefined : log, {
       isCounted,
       withStops: true,
     })
@@ -90,7 +88,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
       keys: source,
       log: silentLog,
       audit,
-      logKnowledge,
+      knownLost,
       readOnly: true,
     })
     return {

@@ -3,6 +3,8 @@
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { ServerPlace, StorePlace } from '../settings/places.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
+import type { KeyRing } from '../signing/key-ring.ts'
+import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import { type EventStore, StoreOpenError, type StoreReader } from '../store/event-store.ts'
 import type { ServerScanPage } from '../store/eventstoredb/eventstoredb-reader.ts'
 import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
@@ -21,15 +23,21 @@ import { queueWithin, watchQueue } from './compose-memory.ts'
 const postgresReader = () => import('../store/postgres/postgres-reader.ts')
 const eventStoreDbReader = () => import('../store/eventstoredb/eventstoredb-reader.ts')
 
+/** Seals and checks what writers attest in a store, where it holds that. */
+export type NotesRing = () => Pick<KeyRing, 'keys'>
+/** Of who looks for nothing that is lost, or has no keys. */
+export const NO_NOTES = undefined
+
 type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> & {
+  readonly ring: NotesRing | undefined
   readonly patience?: Patience | undefined
   readonly memory?: MemoryBudget
 }
 
 /** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
-export async function openStore(place: StorePlace, options: OpenStoreOptions = {}): Promise<EventStore> {
-  const { memory = new MemoryBudget(), ...rest } = options
-  const store = await openWithin(memory, place, rest)
+export async function openStore(place: StorePlace, options: OpenStoreOptions): Promise<EventStore> {
+  const { memory = new MemoryBudget(), ring, ...rest } = options
+  const store = notedWith(await openWithin(memory, place, rest), ring)
   watchQueue(memory, store)
   return store
 }
@@ -37,7 +45,7 @@ export async function openStore(place: StorePlace, options: OpenStoreOptions = {
 async function openWithin(
   memory: MemoryBudget,
   place: StorePlace,
-  { patience, ...file }: Omit<OpenStoreOptions, 'memory'>,
+  { patience, ...file }: Omit<OpenStoreOptions, 'memory' | 'ring'>,
 ): Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
@@ -61,7 +69,16 @@ async function openWithin(
 }
 
 /** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
-export async function openReader(place: StorePlace): Promise<StoreReader> {
+export async function openReader(place: StorePlace, ring: NotesRing | undefined): Promise<StoreReader> {
+  return notedWith(await openReading(place), ring)
+}
+
+function notedWith<T extends Pick<EventStore, 'noteWith'>>(store: T, ring: NotesRing | undefined): T {
+  if (ring !== undefined) store.noteWith?.(ringSeal(ring, GROUP_NOTES))
+  return store
+}
+
+async function openReading(place: StorePlace): Promise<StoreReader> {
   if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
   if (place.kind === 'postgres') {
     const { openPostgresReader } = await postgresReader()

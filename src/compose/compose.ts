@@ -20,7 +20,7 @@ import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { Settings } from '../settings/config.ts'
 import { guardedTarget } from '../settings/guarded-target.ts'
-import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
+import { fixedKeys, readKeys, requireKeys, type WatchedKeys, watchKeyFile } from '../settings/key-source.ts'
 import { isOnServer, type KeyPlace } from '../settings/places.ts'
 import { watchPolicies } from '../settings/policy-file.ts'
 import { reasonOf } from '../settings/reason-of.ts'
@@ -36,7 +36,7 @@ import { checkpointsPath, openAuditIndex, openFollowingFiles, openLogs, openView
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
 import { SharedFiles } from './compose-sharing.ts'
-import { openCopies, openReader, openStore } from './compose-stores.ts'
+import { NO_NOTES, openCopies, openReader, openStore } from './compose-stores.ts'
 import { judgedLedger } from './judged-ledger.ts'
 import { ownerCheck } from './lease-owner.ts'
 import { heldStore } from './store-held.ts'
@@ -84,8 +84,10 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysMissing(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
+    let keysInUse: WatchedKeys | undefined
     const bare = opened.add(
       await openStore(settings.store, {
+        ring: () => (keysInUse?.current() ?? known ?? requireKeys(settings.keys)).ring,
         patience: waiting,
         memory,
         onWalLoss: walLossLog(log),
@@ -95,6 +97,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     // A file's own lock goes first: its refusal says more.
     if (settings.store.kind === 'sqlite') opened.add(takeDataFolder(settings.data))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, bare)), log))
+    keysInUse = keys
     const store = opened.add(await heldStore(bare, { settings, keys, log }))
     const sharing = await shareFiles(settings, keys, log)
     if (sharing !== undefined) opened.add(sharing)
@@ -173,7 +176,7 @@ export function dropViews(settings: Settings): void {
 /** What the founding event says, unverified; undefined where no ledger has started yet. */
 export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
   if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
-  using reader = await openReader(store)
+  using reader = await openReader(store, NO_NOTES)
   for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
     const body = EVENTS.LedgerCreated.schema.safeParse(parseJson(page[0]?.data ?? 'null'))
     return body.success ? body.data : undefined

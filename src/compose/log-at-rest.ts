@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
-import { gapLoss, headKnownBy, stopLoss } from '../ledger/log/log-losses.ts'
-import { isStoredLeaf } from '../ledger/log/log-stops.ts'
-import type { KnownHead, LogKnowledge } from '../ledger/log/tenant-logs.ts'
+import { gapLoss, headKnownBy, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
+import { endOf } from '../ledger/log/log-stops.ts'
+import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { fixedKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
-import { type Position, type ReadRecord, readOne, type StoreReader } from '../store/event-store.ts'
-import type { LeafPlace, LogRow, LogStore } from '../store/log-store.ts'
+import type { Attested, Position, StoreReader } from '../store/event-store.ts'
+import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 
 /** One snapshot of the file, which its owner may go on writing. */
@@ -23,6 +23,8 @@ export interface LogAtRest extends Disposable {
   knownHead(stream: string): KnownHead | undefined
   /** The last place in the store that it has come to. */
   seen(): Position | undefined
+  /** Behind which position writers attest the events of the store; undefined where it has seen no such note. */
+  attestedAfter(): Position | undefined
   /** Where the events of the leaves are, of every tenant. */
   places(): Generator<LeafPlace>
   /** The first event at the end of each log that the store does not hold any more; `store` was opened after this. */
@@ -30,8 +32,7 @@ export interface LogAtRest extends Disposable {
 }
 
 const PLACES_AT_ONCE = 4_096
-/** Of a log, leaves at its end that are looked for. */
-const LOST_MAX = 10_000
+const NOTHING_ATTESTED: Attested = { lost: [] }
 
 /** Why the file says nothing. */
 export type LogUnread = 'absent' | 'unreadable' | 'not-authentic'
@@ -58,11 +59,11 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
   return {
     losses: (tenant) => {
       const stopped = logs.log(tenant)?.stopped
-      const isGap = logs.progress()?.gap !== undefined
-      return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...(isGap ? [gapLoss] : [])]
+      return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...lossesOfStore(logs.progress())]
     },
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
     seen: () => logs.progress()?.position,
+    attestedAfter: () => logs.progress()?.notes?.after,
     places: function* () {
       for (const { tenant, size } of logs.logs())
         for (let from = 0; from < size; from += PLACES_AT_ONCE)
@@ -70,7 +71,12 @@ function atRest(logs: Logs, close: () => void): LogAtRest {
     },
     lostEnds: async (store) => {
       const losses: Loss[] = []
-      for (const row of logs.logs()) losses.push(...(await lostEnd(logs, row, store)))
+      for (const row of logs.logs()) {
+        const { gone } = await endOf({ store, logStore: logs }, row)
+        if (gone === undefined) continue
+        const { stream, revision } = gone.leaf
+        losses.push({ scope: 'run', code: gone.code, stream, revision })
+      }
       return losses
     },
     [Symbol.dispose]: close,
@@ -99,36 +105,21 @@ export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
   { isCounted, withStops }: { readonly isCounted: boolean; readonly withStops: boolean },
-): Promise<LogKnowledge> {
+): Promise<LossesOfTenant> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
-  const attested = isCounted ? ((await store.lostEvents?.({})) ?? []) : []
-  const gone = attested.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
+  const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
+  const noted = log?.attestedAfter()
+  const isLater =
+    noted !== undefined && attested.after !== undefined && store.comparePositions(attested.after.now, noted) > 0
+  const areNotesBroken = attested.broken !== undefined || isLater
+  const gone = attested.lost.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
-  return {
-    losses: (tenant) => [
-      ...(hasGap ? [gapLoss] : []),
-      ...(wentBack ? [WENT_BACK] : []),
-      ...((withStops && log?.losses(tenant)) || []),
-      ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
-    ],
-    knownHead: () => undefined,
-  }
-}
-
-async function lostEnd(
-  logs: Logs,
-  { tenant, size }: LogRow,
-  store: Pick<StoreReader, 'readStream'>,
-): Promise<readonly Loss[]> {
-  let first: Loss | undefined
-  for (let index = size - 1; index >= Math.max(0, size - LOST_MAX); index -= 1) {
-    const leaf = logs.leaf(tenant, index)
-    if (leaf === undefined) break
-    const record: ReadRecord | undefined = await readOne(store, leaf)
-    if (record !== undefined && isStoredLeaf(logs, leaf, record)) break
-    const { stream, revision } = leaf
-    first = { scope: 'run', code: record === undefined ? 'missing' : 'leaf', stream, revision }
-  }
-  return first === undefined ? [] : [first]
+  return (tenant) => [
+    ...(hasGap ? [gapLoss] : []),
+    ...(wentBack ? [WENT_BACK] : []),
+    ...(areNotesBroken ? [notesLoss] : []),
+    ...((withStops && log?.losses(tenant)) || []),
+    ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
+  ]
 }

@@ -9,7 +9,6 @@ import type { Settings } from '../settings/config.ts'
 import { checkRecord } from '../signing/check.ts'
 import { replaceFile } from '../signing/durable-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import { forwardOnly } from '../store/forward-only-store.ts'
 import { isSameEvent, type KnownEvent } from '../store/known-events.ts'
@@ -33,7 +32,6 @@ export async function heldStore(
   { settings, keys, log }: { readonly settings: Settings; readonly keys: KeySource; readonly log: Log },
 ): Promise<EventStore> {
   const note = lossPath(settings)
-  store.noteWith?.(ringSeal(() => keys.current().ring, GROUP_NOTES))
   if (note !== undefined) await refuseNoted(store, { path: note, keys, log })
   return forwardOnly(store, {
     note: { place: note, keep: (missing) => note !== undefined && keep(note, missing, keys) },

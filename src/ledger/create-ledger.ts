@@ -23,7 +23,7 @@ import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
 import { type LogFact, LogStartError } from './log/log-deps.ts'
 import { missingFault } from './log/log-stops.ts'
 import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
-import type { LogKnowledge } from './log/tenant-logs.ts'
+import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
@@ -69,7 +69,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const indexing = options.indexing?.({ append, onFault: (fault) => sealer.faultFound(fault) })
   const logs = openLogs?.(origin, indexing)
 
-  const { ofLog, ...known } = knownOf(logs ?? options.logKnowledge)
+  const { ofLog, ...known } = knownOf(logs, options.knownLost)
   const side = writeSide({ ...options, store, views, sealer, effects, stats, memory, ledgerId, ...known })
   const { runs, reader, queries, write } = side
   const listing = { appendsSoFar, readOnly, followed: lag.runs, nowMs: effects.nowMs, indexing, lossesOf: ofLog }
@@ -131,8 +131,8 @@ const renewing =
   }
 
 /** What the logs know, where they are kept. */
-const knownOf = (logs: LogKnowledge | undefined) => ({
-  ofLog: (tenant: string) => logs?.losses(tenant) ?? [],
+const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
+  ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
   stoppedLog: logs && ((tenant: string) => logs.losses(tenant)[0]),
   knownHead: logs && ((stream: string) => logs.knownHead(stream)),
 })

@@ -9,7 +9,7 @@ import type { AnswerMaker } from './audit/audit-service.ts'
 import type { BeginIndexing } from './indexing.ts'
 import type { StartWatch } from './log/log-deps.ts'
 import type { LogSettings } from './log/log-settings.ts'
-import type { LogKnowledge } from './log/tenant-logs.ts'
+import type { LossesOfTenant } from './log/tenant-logs.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
 import type { ValueLimits } from './values/value-limits.ts'
 
@@ -25,8 +25,8 @@ export interface LedgerOptions {
   readonly origin?: string
   /** What the Merkle logs need; absent: the ledger keeps none. */
   readonly logs?: LogSettings & { readonly store: LogStore }
-  /** Of a ledger that keeps no logs: what those of the ledger that writes the store know. */
-  readonly logKnowledge?: LogKnowledge | undefined
+  /** Of a ledger that keeps no logs: what those of the ledger that writes the store know to be lost. */
+  readonly knownLost?: LossesOfTenant | undefined
   /** The auditors' index; absent: the ledger answers no audit queries. */
   readonly audit?: {
     readonly index: AuditIndex

@@ -38,6 +38,9 @@ export interface LedgerStats {
   readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
 }
 
+/** The code of a stop of all logs where notes of the store's writers are gone or altered. */
+export const NOTES_GONE = 'group-notes'
+
 export interface LogStopped {
   readonly tenant?: string
   readonly code: string

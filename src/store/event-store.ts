@@ -166,13 +166,10 @@ export interface EventStore extends AsyncDisposable {
   /** Those behind the last record: events were there that nothing follows. Undefined where none is; absent where positions are not dense. */
   missingEnd?(): Promise<PositionRange | undefined>
   /**
-   * Events that are gone, of those that writers attested behind `after`, up to `until` or to the end. Calls go on from each other, or begin again from the
-   * start. Absent where positions are dense, or where nothing attests them.
+   * What writers attested behind `after`, up to `until` or to the end. Calls go on from each other, or begin again from the start. Absent where positions
+   * are dense, or where nothing attests them.
    */
-  lostEvents?(range: {
-    readonly after?: Position | undefined
-    readonly until?: Position
-  }): Promise<readonly LostEvents[]>
+  attested?(range: { readonly after?: Position | undefined; readonly until?: Position }): Promise<Attested>
   /**
    * Of streams that had one, those whose first event is not there any more. One that was deleted as a whole is not among them: `status()` names it.
    * Absent where nobody beside this process could take events away.
@@ -258,7 +255,16 @@ export class StoreOpenError extends Error {
   }
 }
 
-/** Dense positions, one behind the other. */
+export interface Attested {
+  /** Events that are gone, of those that were attested. */
+  readonly lost: readonly LostEvents[]
+  /** What is wrong with the notes themselves, the first of it, in words: events may be gone that no note names. */
+  readonly broken?: string | undefined
+  /** Behind which position events are attested, as the store says now, and the first that notes of the stretch say. */
+  readonly after?: { readonly now: Position; readonly noted?: Position | undefined } | undefined
+}
+
+/** Positions without a record: how many, and the first of them. */
 export interface PositionRange {
   readonly first: Position
   readonly events: number
@@ -272,7 +278,7 @@ export type StoreReader = Disposable &
     | 'densePositions'
     | 'missingPositions'
     | 'missingEnd'
-    | 'lostEvents'
+    | 'attested'
     | 'noteWith'
     | 'head'
     | 'recordAt'

@@ -81,7 +81,7 @@ class ForwardOnlyStore implements EventStore {
   readonly missingPositions?: (limit: number) => Promise<readonly Position[]>
   readonly missingEnd?: () => Promise<PositionRange | undefined>
   readonly lostBeginnings?: (streams: readonly string[]) => Promise<readonly string[]>
-  readonly lostEvents?: NonNullable<EventStore['lostEvents']>
+  readonly attested?: NonNullable<EventStore['attested']>
   readonly #store: EventStore
   readonly #options: ForwardOnlyOptions
   readonly #known: KnownEvents
@@ -109,8 +109,8 @@ class ForwardOnlyStore implements EventStore {
     this.comparePositions = (a, b) => store.comparePositions(a, b)
     if (store.lostBeginnings !== undefined)
       this.lostBeginnings = (streams) => this.#answer(() => store.lostBeginnings?.(streams) ?? Promise.resolve([]))
-    if (store.lostEvents !== undefined)
-      this.lostEvents = (range) => this.#answer(() => store.lostEvents?.(range) ?? Promise.resolve([]))
+    if (store.attested !== undefined)
+      this.attested = (range) => this.#answer(() => store.attested?.(range) ?? Promise.resolve({ lost: [] }))
     this.#store = store
     this.#options = options
     this.#known = new KnownEvents(this.comparePositions)

@@ -3,7 +3,7 @@
  * again from the event store, and nothing in it is signed before the stored events were read again.
  */
 import type { DerivedFile } from './derived-file.ts'
-import type { Position } from './event-store.ts'
+import type { Position, PositionRange } from './event-store.ts'
 
 /** Where a tenant's log ended because a record did not verify. */
 export interface LogStop {
@@ -95,13 +95,16 @@ export interface LogProgress {
   /** Digest of its header text as it was read. */
   readonly digest: string
   /** Positions up to there that have no record, and that no stream accounts for. */
-  readonly gap?: PositionGap
+  readonly gap?: PositionRange
+  /** What is known of the notes of a store's writers; absent where none were seen. */
+  readonly notes?: KnownNotes
 }
 
-export interface PositionGap {
-  readonly events: number
-  /** The first of them. */
-  readonly first: Position
+export interface KnownNotes {
+  /** Behind which position they attest events, the earliest that was said. */
+  readonly after?: Position
+  /** What is wrong with them, the first of it, in words. */
+  readonly broken?: string
 }
 
 export interface LogBatch {

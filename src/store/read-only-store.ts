@@ -7,7 +7,7 @@ export type ReadHalf = Pick<
   | 'densePositions'
   | 'missingPositions'
   | 'missingEnd'
-  | 'lostEvents'
+  | 'attested'
   | 'noteWith'
   | 'head'
   | 'recordAt'
@@ -47,10 +47,10 @@ export function densityOf(store: Density): Density {
   }
 }
 
-function notesOf(store: Pick<ReadHalf, 'noteWith' | 'lostEvents'>): Pick<ReadHalf, 'noteWith' | 'lostEvents'> {
+function notesOf(store: Pick<ReadHalf, 'noteWith' | 'attested'>): Pick<ReadHalf, 'noteWith' | 'attested'> {
   return {
     ...(store.noteWith && { noteWith: (seal) => store.noteWith?.(seal) }),
-    ...(store.lostEvents && { lostEvents: (range) => store.lostEvents?.(range) ?? Promise.resolve([]) }),
+    ...(store.attested && { attested: (range) => store.attested?.(range) ?? Promise.resolve({ lost: [] }) }),
   }
 }
 

@@ -17,10 +17,10 @@ export function storeAsOf(reader: ReadHalf, last: () => Position): ReadHalf {
     comparePositions: (a, b) => reader.comparePositions(a, b),
     head,
     end: async () => last(),
-    ...(reader.lostEvents && {
-      lostEvents: ({ after, until }) =>
-        reader.lostEvents?.({ after, until: until === undefined || !exists(until) ? last() : until }) ??
-        Promise.resolve([]),
+    ...(reader.attested && {
+      attested: ({ after, until }) =>
+        reader.attested?.({ after, until: until === undefined || !exists(until) ? last() : until }) ??
+        Promise.resolve({ lost: [] }),
     }),
     recordAt: async (position) => (exists(position) ? reader.recordAt(position) : undefined),
     readAll: ({ until, ...options } = {}) =>

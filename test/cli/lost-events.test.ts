@@ -1,3 +1,4 @@
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
@@ -59,6 +60,36 @@ test('the end of the store is gone, and the log has seen it: verify, replay and 
   })
   assert.is((await command(data, 'verify')).verdict, 'VERIFIED')
   assert.is((await command(data, 'replay', 'r', '--tenant', 'acme')).verdict, 'VERIFIED')
+})
+
+test('an old checkpoint shows nothing of what came after it: verify says up to where it speaks (LOG-49)', async () => {
+  using folder = tempFolder()
+  const [data, early, note] = ['data', 'early', 'note'].map((name) => folder.file(name)) as [string, string, string]
+  const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
+  let size = 0
+  {
+    await using opened = await openLedger(settings, silentLog)
+    const { logs } = opened.ledger
+    for (const tenant of ['acme', 'beta']) await drive(opened, 'r', { tenant, actor: 'alice' }).start({})
+    await logs?.publish()
+    const checkpoint = logs?.checkpoint('acme')
+    writeFileSync(note, checkpoint?.ok ? checkpoint.value : '')
+    size = logs?.published('acme')?.size ?? 0
+    cpSync(data, early, { recursive: true })
+    await drive(opened, 's', { tenant: 'acme', actor: 'alice' }).start({})
+  }
+  const notChecked = new RegExp(`^what came after the first ${size} events of the log .*/acme, and in other logs`)
+  const ask = async (path: string) => {
+    const said = await command(path, 'verify', '--checkpoint', note)
+    return [said.verdict, (said.unchecked as readonly string[]).filter((text) => notChecked.test(text)).length]
+  }
+  // Two whole folders, of which nothing that is in them says which is the older one.
+  assert.equal(await ask(data), ['VERIFIED', 1])
+  assert.equal(await ask(early), ['VERIFIED', 1])
+  rmSync(`${early}/store.db.checkpoints`)
+  assert.equal(await ask(early), ['VERIFIED', 1])
+  const { unchecked } = await command(early, 'verify', '--checkpoint', note)
+  assert.ok((unchecked as readonly string[]).some((text) => /there is no .*checkpoints/.test(text)))
 })
 
 test.run()

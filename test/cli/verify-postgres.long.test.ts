@@ -162,6 +162,31 @@ test('a ledger that was copied or restored into another schema is attested there
   }
 })
 
+test('every note is gone, and the store says that it is older than all of its events: it is not VERIFIED where log.db has seen notes (STR-44)', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const [data, keys] = [folder.file('data'), folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', '--keys', keys])).code, 0)
+  await fill(data, url, keys)
+  const asked = (...more: readonly string[]) => countersign(['verify', url, '--keys', keys, ...more])
+  assert.is((await asked('--data', data)).code, 0)
+  await using superuser = await owner(url)
+  await superuser.query('SET session_replication_role = replica')
+  const schema = schemaOf(url)
+  await superuser.query(`DELETE FROM ${schema}.event_groups`)
+  await superuser.query(
+    `UPDATE ${schema}.meta SET value = (SELECT max(position) / 65536 FROM ${schema}.events) WHERE name = 'noted-after'`,
+  )
+  const without = await asked('--data', folder.file('none'))
+  assert.match(without.stdout, /not checked: whether events were cut off the ends of streams among the \d+ first ones/)
+  const found = await asked('--data', data)
+  assert.is(found.code, 1, found.stdout)
+  assert.match(
+    found.stdout,
+    /^TAMPERED {2}group-notes {2}groups were attested from behind 0 on, as log.db has seen, and the store says from behind \d+$/m,
+  )
+})
+
 test.run()
 
 async function fill(data: string, url: string, keys: string, run = 'r'): Promise<void> {
@@ -174,4 +199,5 @@ async function fill(data: string, url: string, keys: string, run = 'r'): Promise
     const done = await ledger.execute(CALLER, run, { kind: 'envelope', body }, {})
     assert.ok(done.ok, JSON.stringify(done))
   }
+  await ledger.logs?.catchUp()
 }

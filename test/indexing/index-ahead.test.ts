@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
-import { openReader } from '../../src/compose/compose-stores.ts'
+import { NO_NOTES, openReader } from '../../src/compose/compose-stores.ts'
 import { keysAt } from '../../src/compose/worker-parts.ts'
 import { indexAhead } from '../../src/indexing/index-ahead.ts'
 import { AuditProjection } from '../../src/ledger/audit/audit-projection.ts'
@@ -66,7 +66,7 @@ async function filled(folder: TempFolder): Promise<string> {
 async function made(data: string, path: string, readAhead?: (range: PageRange) => AsyncIterable<PageToIndex>) {
   const { keys: place, store } = indexingSettings(data)
   using keys = keysAt(place)
-  using reader = await openReader(store)
+  using reader = await openReader(store, NO_NOTES)
   let pages = 0
   async function* counted(range: PageRange): AsyncGenerator<PageToIndex> {
     for await (const page of readAhead?.(range) ?? []) {

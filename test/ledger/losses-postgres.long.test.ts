@@ -5,6 +5,7 @@ import { runStream } from '../../schemas/names.ts'
 import { exportText } from '../../src/export/issue-export.ts'
 import { GROUP_NOTES, ringSeal } from '../../src/signing/note-seal.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { GROUP_SIZE } from '../../src/store/postgres/schema.ts'
 import { owner, schemaOf } from '../support/postgres-owner.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -27,11 +28,12 @@ async function trailerOf({ ledger }: TestLogs) {
   return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '').trailer
 }
 
-test('the last event of a run is gone from PostgreSQL, and the file of the logs too: its tenant’s log stops there, others go on, and put back it is whole again (STR-45, LOG-47, A404)', async () => {
+/** A ledger on a schema of its own, with one data folder over its starts. */
+async function noted() {
   const url = await newPostgresUrl()
   const keys = testStoreKeys()
-  using folder = tempFolder()
-  const opened = async () => {
+  const folder = tempFolder()
+  const start = async () => {
     const store = await openPostgresStore({ url })
     store.noteWith?.(ringSeal(() => keys.ring, GROUP_NOTES))
     const at = await testLogs({ folder: folder.path, keys, store })
@@ -41,13 +43,23 @@ test('the last event of a run is gone from PostgreSQL, and the file of the logs 
     }
     return { at, [Symbol.asyncDispose]: dispose }
   }
+  const db = await owner(url)
+  await db.query('SET session_replication_role = replica')
+  const dispose = async (): Promise<void> => {
+    await db[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  }
+  return { url, folder, start, db, schema: schemaOf(url), [Symbol.asyncDispose]: dispose }
+}
+
+test('the last event of a run is gone from PostgreSQL, and the file of the logs too: its tenant’s log stops there, others go on, and put back it is whole again (STR-45, LOG-47, A404)', async () => {
+  await using on = await noted()
+  const { db, url, folder } = on
   {
-    await using first = await opened()
+    await using first = await on.start()
     await first.at.fill('acme', 'one', 2)
     await first.at.fill('beta', 'far', 1)
   }
-  await using db = await owner(url)
-  await db.query('SET session_replication_role = replica')
   const table = `${schemaOf(url)}.events`
   const stream = runStream('acme', 'one')
   await db.query(
@@ -60,7 +72,7 @@ test('the last event of a run is gone from PostgreSQL, and the file of the logs 
   }
   withoutLog()
   {
-    await using second = await opened()
+    await using second = await on.start()
     const { at } = second
     assert.equal(at.logs.losses('acme'), [{ scope: 'tenant', code: 'missing', stream, revision: 4 }])
     assert.equal(at.logs.losses('beta'), [])
@@ -72,10 +84,61 @@ test('the last event of a run is gone from PostgreSQL, and the file of the logs 
   await db.query(
     `INSERT INTO ${table} (position, stream, revision, header, salt, data, request) SELECT * FROM ${table}_gone`,
   )
-  await using third = await opened()
+  await using third = await on.start()
   await third.at.logs.publish()
   assert.equal(third.at.logs.losses('acme'), [])
   assert.is(await startedCode(third.at, 'acme'), 'started')
+})
+
+const notesLost = { scope: 'store', code: 'group-notes' }
+
+test('a note is gone from under a ledger that goes on: nothing is written or signed any more, everything says so, over starts too, and with the note put back it goes on (STR-45, LOG-47)', async () => {
+  await using on = await noted()
+  const { schema } = on
+  {
+    await using first = await on.start()
+    const { at } = first
+    await at.fill('acme', 'one', 2)
+    await at.logs.publish()
+    assert.equal(at.logs.losses('acme'), [])
+    await at.fill('acme', 'two', 1)
+    await on.db.query(
+      `CREATE TABLE ${schema}.kept AS SELECT * FROM ${schema}.event_groups WHERE grp > (SELECT max(grp) - 2 FROM ${schema}.event_groups)`,
+    )
+    await on.db.query(`DELETE FROM ${schema}.event_groups WHERE grp IN (SELECT grp FROM ${schema}.kept)`)
+    await at.fill('acme', 'three', 1)
+    await at.logs.catchUp()
+    assert.equal(at.logs.losses('acme'), [notesLost])
+    assert.equal(at.logs.losses('beta'), [notesLost])
+    assert.equal(at.logs.stops(), [{ code: 'group-notes' }])
+    assert.is(await startedCode(at, 'beta'), 'log-stopped')
+    assert.equal((await trailerOf(at)).losses, [notesLost])
+  }
+  {
+    await using second = await on.start()
+    assert.equal(second.at.logs.losses('acme'), [notesLost])
+  }
+  await on.db.query(`INSERT INTO ${schema}.event_groups SELECT * FROM ${schema}.kept`)
+  await using third = await on.start()
+  assert.equal(third.at.logs.losses('acme'), [])
+  assert.is(await startedCode(third.at, 'acme'), 'started')
+})
+
+test('every note is gone, and the store says that it is older than all of its events: the file of the logs knows better at once (STR-44)', async () => {
+  await using on = await noted()
+  const { schema } = on
+  {
+    await using first = await on.start()
+    await first.at.fill('acme', 'one', 2)
+    await first.at.logs.publish()
+    await first.at.logs.catchUp()
+  }
+  await on.db.query(`DELETE FROM ${schema}.event_groups`)
+  await on.db.query(
+    `UPDATE ${schema}.meta SET value = (SELECT max(position) / ${GROUP_SIZE} FROM ${schema}.events) WHERE name = 'noted-after'`,
+  )
+  await using second = await on.start()
+  assert.equal(second.at.logs.losses('acme'), [notesLost])
 })
 
 test.run()

@@ -195,4 +195,16 @@ test('each export says what it lacks, by what it reads itself: an altered event,
   assert.is(written.ok ? 'written' : written.refusal.code, 'stream-damaged')
 })
 
+test('a run whose stream has another name now is marked in the list at once, before its log has passed again (LOG-48)', async () => {
+  using at = await site()
+  await using live = await opened(at)
+  const sealed = async () => {
+    const { items } = await live.ledger.listRuns(alice, { limit: 10 })
+    return items.map(({ runId, seal }) => `${runId} ${seal ?? 'sound'}`).sort()
+  }
+  assert.equal(await sealed(), ['one sound', 'two sound'])
+  beside(at.path, (db) => db.prepare('UPDATE streams SET name = ? WHERE name = ?').run('run-acme.twox', 'run-acme.two'))
+  assert.equal(await sealed(), ['one sound', 'two invalid'])
+})
+
 test.run()

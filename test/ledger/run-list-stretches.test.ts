@@ -18,6 +18,8 @@ const rows = Array.from({ length: RUNS }, (_, index): RunRow => {
   return runRow({ runId: `r${index}`, status: index === 0 ? 'failed' : 'open', startedAt: time, updatedAt: time })
 })
 
+const FOLLOWING = { nowMs: () => 0, appendsSoFar: () => 0, followed: new Followed(() => 0) }
+
 interface Home extends Disposable {
   readonly list: RunList
   readonly views: ViewStore
@@ -26,11 +28,7 @@ interface Home extends Disposable {
 function home(): Home {
   const views = openSqliteViews({ path: ':memory:' })
   views.saveRuns(rows, TO)
-  const list = new RunList(openMemoryStore(), views, {
-    nowMs: () => 0,
-    appendsSoFar: () => 0,
-    followed: new Followed(() => 0),
-  })
+  const list = new RunList(openMemoryStore(), views, FOLLOWING)
   const close = (): void => {
     list[Symbol.dispose]()
     views[Symbol.dispose]()
@@ -39,6 +37,22 @@ function home(): Home {
 }
 
 const pace = (turn: () => Promise<void> | undefined): Pace => ({ turn, isOver: false, leave: () => undefined })
+test('what is lost of a tenant is asked once for a list, however many rows it has', async () => {
+  using at = home()
+  let asked = 0
+  const list = new RunList(openMemoryStore(), at.views, {
+    ...FOLLOWING,
+    lossesOf: () => {
+      asked += 1
+      return [{ scope: 'run', code: 'missing', stream: 'run-acme.r7', revision: 0 }]
+    },
+  })
+  const { items } = await list.list({ tenant: 'acme', actor: 'a' }, { limit: 100 })
+  list[Symbol.dispose]()
+  assert.is(items.length, 100)
+  assert.is(asked, 1)
+})
+
 const FAILED = { status: 'failed', limit: 10 }
 
 test('a filter that one of two thousand runs fits gives other work its turns while it looks, and finds it (F109)', async () => {

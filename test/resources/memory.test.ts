@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRateLimiter } from '../../src/access/rates.ts'
-import { openStore } from '../../src/compose/compose-stores.ts'
+import { NO_NOTES, openStore } from '../../src/compose/compose-stores.ts'
 import { defaultBudgetBytes, machineMemory } from '../../src/resources/machine-memory.ts'
 import { MemoryAccount, MemoryBudget, SHARES, weigh, weighAfter } from '../../src/resources/memory-budget.ts'
 import { readSettings } from '../../src/settings/config.ts'
@@ -168,7 +168,10 @@ memory('what waits for the disk is shown in its share until it is written (F36)'
   const budget = new MemoryBudget()
   const used = () => budget.snapshot().find(({ name }) => name === 'append-queue')?.usedBytes ?? -1
   using folder = tempFolder()
-  await using store = await openStore({ kind: 'sqlite', path: folder.file('store.db') }, { memory: budget })
+  await using store = await openStore(
+    { kind: 'sqlite', path: folder.file('store.db') },
+    { ring: NO_NOTES, memory: budget },
+  )
   assert.is(used(), 0)
   const written = store.append(appendOf('a', -1))
   assert.ok(used() > 0)

@@ -227,7 +227,7 @@ test('all that a process wrote is gone with its notes: the first note of the nex
   )
 })
 
-test('whatever groups fail, are split, contended for or lose their answers, nothing is missed that is there (STR-40)', async () => {
+test('whatever groups fail, are split, contended for or lose their answers, nothing is missed that is there, by who looks at the end or follows (STR-40, STR-45)', async () => {
   const url = await newPostgresUrl()
   await using proxy = await cuttingProxy(url.replace('postgres:', 'http:'))
   const through = new URL(url)
@@ -235,6 +235,8 @@ test('whatever groups fail, are split, contended for or lose their answers, noth
   const random = seededRandom(7)
   await using one = await opened(through.href)
   await using other = await opened(url)
+  const broken: unknown[] = []
+  let after: string | undefined
   for (let round = 0; round < 30; round += 1) {
     await eventually(async () => (one.status().state === 'ready' ? true : undefined), 'a store that is ready')
     const runs = new Set(Array.from({ length: 5 }, () => `run-acme.r${Math.floor(random() * 12)}`))
@@ -246,8 +248,15 @@ test('whatever groups fail, are split, contended for or lose their answers, noth
         [one, other].map((store) => store.append(appendOf(run, head, 1 + Math.floor(random() * 3)))),
       ),
     )
+    const until = await other.end()
+    if (until !== undefined) broken.push((await other.attested?.({ after, until }))?.broken)
+    after = until
   }
   assert.ok(proxy.cuts() > 5)
+  assert.equal(
+    broken.filter((each) => each !== undefined),
+    [],
+  )
   assert.equal(await found(url), { faults: [], unattested: [] })
 })
 
@@ -321,11 +330,46 @@ test('whoever follows the store is told of what is gone, whichever page it reads
   await damage(url, (s) => `DELETE FROM ${s}.events WHERE ${ofRun('b')} AND revision = 1`)
   await using store = await opened(url)
   const lost = [{ stream: 'run-acme.b', revision: 1, position: String(2 * GROUP_SIZE + 1), events: 1 }]
-  assert.equal(await store.lostEvents?.({}), lost)
+  const lostIn = async (range: { after?: string; until?: string }) => (await store.attested?.(range))?.lost
+  assert.equal(await lostIn({}), lost)
   const at = (group: number): string => String(group * GROUP_SIZE)
-  assert.equal(await store.lostEvents?.({ until: at(2) }), [])
-  assert.equal(await store.lostEvents?.({ after: at(2), until: at(3) }), lost)
-  assert.equal(await store.lostEvents?.({ after: at(3), until: at(5) }), [])
+  assert.equal(await lostIn({ until: at(2) }), [])
+  assert.equal(await lostIn({ after: at(2), until: at(3) }), lost)
+  assert.equal(await lostIn({ after: at(3), until: at(5) }), [])
+})
+
+test('whoever goes on from page to page misses a note that is gone between two of them, and is told how far back notes go (STR-45)', async () => {
+  const url = await written()
+  const at = (group: number): string => String(group * GROUP_SIZE)
+  const pages = async (): Promise<readonly (string | undefined)[]> => {
+    await using store = await opened(url)
+    const broken: (string | undefined)[] = []
+    for (const [after, until] of [
+      [undefined, at(2)],
+      [at(2), at(3)],
+      [at(3), at(5)],
+    ] as const)
+      broken.push((await store.attested?.({ after, until }))?.broken)
+    return broken
+  }
+  assert.equal(await pages(), [undefined, undefined, undefined])
+  {
+    await using store = await opened(url)
+    const end = String(GROUP_SIZE - 1)
+    assert.equal((await store.attested?.({}))?.after, { now: end, noted: end })
+  }
+  await damage(url, (s) => `DELETE FROM ${s}.event_groups WHERE grp = ${groupOf(s, 'c')}`)
+  const [first, second, third] = await pages()
+  assert.equal([first, second], [undefined, undefined])
+  assert.match(third ?? '', /^notes of the writer .* are gone: the groups 2 to 2/)
+})
+
+test('notes under keys that are not here yet are none that are gone', async () => {
+  const url = await written()
+  const other = createKeyRing('2026-01-01T00:00:00.000Z', (bytes) => new Uint8Array(bytes).fill(8))
+  await using store = await openPostgresStore({ url, timings: { writersMs: 60_000, probeMs: 20 } })
+  store.noteWith?.(ringSeal(() => other, GROUP_NOTES))
+  assert.is((await store.attested?.({}))?.broken, undefined)
 })
 
 test.run()

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { METRICS } from '../../access/access.ts'
-import type { LedgerStats } from '../../ledger/ledger-stats.ts'
+import { type LedgerStats, NOTES_GONE } from '../../ledger/ledger-stats.ts'
 import { json, problemResponse, streamed } from '../answers.ts'
 import type { HttpContext } from '../http-context.ts'
 import type { HttpMetrics } from '../metrics.ts'
@@ -49,6 +49,9 @@ const openRoutes: readonly OpenRoute[] = [
 const POSITIONS_LOST =
   'the store has lost events, and nothing tells whose: run "countersign verify", and put the newer store back; only if that is lost for good, keep a copy, and tell those who audit this ledger'
 
+const NOTES_LOST =
+  'notes of the writers of the store are gone or altered, and with them events may be that nothing names: run "countersign verify", put the rows of event_groups back as they were, and start the ledgers again; only if they are lost for good, keep a copy, and tell those who audit this ledger'
+
 function readiness(c: HttpContext, { ledger, draining }: HttpDeps): Response {
   const { state, detail } = ledger.status()
   if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
@@ -57,7 +60,10 @@ function readiness(c: HttpContext, { ledger, draining }: HttpDeps): Response {
     const lost = stats.stoppedLogs.find(({ tenant }) => tenant === undefined)
     if (lost !== undefined) {
       const evidence = { store: state, losses: [{ scope: 'store', code: lost.code }] }
-      return problemResponse(problem('not-ready', POSITIONS_LOST, { evidence }), c.req.path)
+      return problemResponse(
+        problem('not-ready', lost.code === NOTES_GONE ? NOTES_LOST : POSITIONS_LOST, { evidence }),
+        c.req.path,
+      )
     }
     const building = stats.building.map((each) => ({ ...each }))
     const losses = stats.stoppedLogs.map((each) => ({ scope: 'tenant', ...each }))

@@ -16,7 +16,7 @@ import type { EventStore } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import { onceTrueFits, type RowFilter, rowFits } from '../../store/run-fits.ts'
 import type { RunRow } from '../../store/view-store.ts'
-import type { RunList } from '../read/run-list.ts'
+import { type RowSeal, type RunList, shownRow } from '../read/run-list.ts'
 import { foldFitting, leaseOverBefore, rowOf } from '../read/run-row-fold.ts'
 import type { AuditReads, RunsAsOf, RunsAsOfRequest, RunsFilter } from './audit-reads.ts'
 import { beyondLog, otherLog, wholeTenantOnly } from './question-fault.ts'
@@ -34,7 +34,7 @@ const RUN_ENDS = typesThat(({ changes }) => changes.run !== undefined && changes
 export interface RunsAsOfDeps extends ReachDeps {
   readonly index: Pick<AuditIndex, 'rows' | 'row' | 'pin' | 'size' | 'onRenewed'>
   readonly store: Pick<EventStore, 'readStream'>
-  readonly list: Pick<RunList, 'catchUp' | 'row' | 'shown' | 'sealOf'>
+  readonly list: Pick<RunList, 'catchUp' | 'row' | 'sealsOf'>
   /** Default: `LOOKED_MAX` and `FOLDED_MAX`. */
   readonly lookedMax?: number | undefined
   readonly foldedMax?: number | undefined
@@ -71,6 +71,7 @@ async function listed(
   await deps.list.catchUp()
   const leaseOverAt = leaseOverBefore(Date.parse(deps.index.row(view.tenant, view.size - 1)?.time ?? '') || 0)
   const rowFilter: RowFilter = { ...filter, ...(overdue === true && { leaseOverAt }) }
+  const sealOf = deps.list.sealsOf(view.tenant)
   const past = new Past(deps, view, { filter: rowFilter, pace })
   const items: JsonObject[] = []
   let looked = 0
@@ -83,7 +84,7 @@ async function listed(
       const isFull = items.length >= limit || looked >= (deps.lookedMax ?? LOOKED_MAX)
       const row = isFull ? 'later' : await past.row(start)
       if (row === 'later') return { items, ...(place !== undefined && { next: place }) }
-      if (row !== undefined) items.push(shown(deps.list, row, leaseOverAt))
+      if (row !== undefined) items.push(shown(row, leaseOverAt, sealOf(row.runId)))
       place = start.leaf
       looked += 1
     }
@@ -91,12 +92,12 @@ async function listed(
   }
 }
 
-function shown(list: RunsAsOfDeps['list'], row: Row, leaseOverAt: string): JsonObject {
-  if (row.notCounted === undefined) return list.shown(row, leaseOverAt)
-  const { tenant, runId, name, status, tags, actor, principal, startedAt, updatedAt, revision } = row
+function shown(row: Row, leaseOverAt: string, seal: RowSeal): JsonObject {
+  if (row.notCounted === undefined) return shownRow(row, leaseOverAt, seal)
+  const { runId, name, status, tags, actor, principal, startedAt, updatedAt, revision } = row
   const person = principal === undefined ? {} : { principal }
   const known = { runId, name, status, tags, actor, ...person, startedAt, updatedAt, revision }
-  return { ...known, notCounted: true, ...list.sealOf(tenant, runId) }
+  return { ...known, notCounted: true, ...seal }
 }
 
 interface Sought {

@@ -17,6 +17,7 @@ import { logTenant } from '../../signing/stream-tenant.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { LogRow } from '../../store/log-store.ts'
 import type { LogDeps } from './log-deps.ts'
+import { lossesOfStore } from './log-losses.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type { GrowingHeads, StreamHeads } from './stream-heads.ts'
@@ -72,7 +73,7 @@ export class CheckpointSigner {
   async signDue(signal?: AbortSignal): Promise<readonly SignedCheckpoint[]> {
     const isAborted = (): boolean => signal?.aborted === true
     // Events are gone that no log can name: one of them may have been any tenant's, and no tree without it is signed.
-    if (this.#deps.logStore.progress()?.gap !== undefined) return []
+    if (lossesOfStore(this.#deps.logStore.progress()).length > 0) return []
     const started = this.#due().flatMap((row) => this.#start(row) ?? [])
     if (started.length === 0) return []
     await this.#reread(started, signal)

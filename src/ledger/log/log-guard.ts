@@ -9,6 +9,7 @@ import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type EventStore, type Position, readOne } from '../../store/event-store.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
+import { knownNotes } from './known-notes.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { leafAt, lostTail, missingFault } from './log-stops.ts'
@@ -39,7 +40,7 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     projection.renew(reason)
     fresh = true
   }
-  const over = await projection.whatIsOver()
+  const over = (await projection.whatIsOver()) ?? (await notesAreBack(deps))
   if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC)
   else if (over !== undefined) {
     restart(over)
@@ -58,7 +59,11 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
   }
   // What is lost is known before anything is answered.
   const isUnmade = deps.logStore.progress() === undefined
-  const lacksAttested = async (): Promise<boolean> => ((await deps.store.lostEvents?.({})) ?? []).length > 0
+  await projection.judgeNotes()
+  const lacksAttested = async (): Promise<boolean> => {
+    const { lost = [], broken } = (await deps.store.attested?.({})) ?? {}
+    return lost.length > 0 || broken !== undefined
+  }
   if (isBehind(deps, missing.at(-1)) || (isUnmade && (await lacksAttested()))) await brought(guard)
   const lacks = (each: TenantCheckpoint): boolean => projection.tree(each.tenant).stopped?.lostLeaf !== undefined
   if (checkpoints.some((each) => !reaches(projection, each) || lacks(each))) await brought(guard)
@@ -70,6 +75,15 @@ export async function guardStart(guard: Guard, found: FiledCheckpoints | undefin
     refuseLess(guard, each)
     await refuseFork(guard, each)
   }
+}
+
+/** All notes are looked at for that, which is done at a start alone. */
+async function notesAreBack({ store, logStore }: LogDeps): Promise<string | undefined> {
+  const { after, broken } = logStore.progress()?.notes ?? {}
+  if (broken === undefined) return undefined
+  const attested = await store.attested?.({})
+  const known = attested && knownNotes(after === undefined ? undefined : { after }, attested, store.comparePositions)
+  return known?.broken === undefined ? 'the notes of the writers of the store are whole again' : undefined
 }
 
 /** Up to where the store is. A whole store takes a while, in which nothing is served yet: the operator is told why, and how far it is. */

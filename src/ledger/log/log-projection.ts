@@ -6,6 +6,7 @@
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
+import type { Loss } from '../../../schemas/loss.ts'
 import { ledgerStream, SYSTEM_STREAM } from '../../../schemas/names.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import type { NoteVerifier } from '../../merkle/note-key.ts'
@@ -20,13 +21,15 @@ import {
 import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import { type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogBatch, PositionGap } from '../../store/log-store.ts'
+import { type Attested, type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
+import type { KnownNotes, LeafRow, LogBatch } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
 import { logsStoppedBy } from './broken-record.ts'
+import { knownNotes } from './known-notes.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
+import { lossesOfStore } from './log-losses.ts'
 import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, MISSING, nameMissing, unnamedIn, whatIsOver } from './log-stops.ts'
 import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -55,7 +58,7 @@ export class LogProjection {
   /** Positions without a record, as they were before the last pass. */
   #missing: ReadonlySet<Position> | undefined
   /** As the file has it: every write asks. */
-  #gap: { readonly value: PositionGap | undefined } | undefined
+  #lossesOfStore: readonly Loss[] | undefined
 
   constructor(deps: LogDeps, origin: string, caches: LogCaches) {
     this.#deps = deps
@@ -88,10 +91,10 @@ export class LogProjection {
     return tree
   }
 
-  /** Positions without a record that no stream accounts for. */
-  get gap(): PositionGap | undefined {
-    this.#gap ??= { value: this.#deps.logStore.progress()?.gap }
-    return this.#gap.value
+  /** What the store has lost that no log can name. */
+  get lossesOfStore(): readonly Loss[] {
+    this.#lossesOfStore ??= lossesOfStore(this.#deps.logStore.progress())
+    return this.#lossesOfStore
   }
 
   /** What the stream's events so far say about its next one; undefined where its first event is not ours. */
@@ -123,7 +126,7 @@ export class LogProjection {
 
   /** What is at hand may be behind the file, or ahead of it: it is read from there again. */
   forget(): void {
-    this.#gap = undefined
+    this.#lossesOfStore = undefined
     this.#caches.trees.clear()
     this.#caches.streams.clear()
   }
@@ -135,6 +138,7 @@ export class LogProjection {
     const after = logStore.progress()?.position
     this.#fromStart ||= after === undefined
     await this.#judgeMissing()
+    await this.judgeNotes()
     // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
     const until = await store.end()
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return this.#end()
@@ -165,7 +169,7 @@ export class LogProjection {
     if (first === undefined) return
     const gap = { first, events: unnamed.length }
     logStore.save({ ...NOTHING, progress: { ...progress, gap } }, progress.position)
-    this.#gap = undefined
+    this.#lossesOfStore = undefined
   }
 
   /** Behind the last event others may be gone. Those that have leaves stop their logs; of the rest no log knows (LOG-44). */
@@ -176,7 +180,7 @@ export class LogProjection {
     const gap = unnamedIn({ store, logStore }, await store.missingEnd?.())
     if (gap === undefined) return
     logStore.save({ ...NOTHING, progress: { ...progress, gap } }, progress.position)
-    this.#gap = undefined
+    this.#lossesOfStore = undefined
   }
 
   /** What stopped a log may be as it was: then the file is made anew, and the log goes on. */
@@ -216,7 +220,8 @@ export class LogProjection {
     const gaps = new Gaps({ store, logStore })
     const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [], gaps }
     let before = from
-    const lost = await this.#lost(page, from)
+    const attested = await this.#attested(page, from)
+    const lost = [...attested.lost].sort((one, other) => store.comparePositions(one.position, other.position))
     for (const record of page) {
       while (lost[0] !== undefined && store.comparePositions(lost[0].position, record.position) < 0)
         this.#takeLost(lost.shift(), changes)
@@ -226,26 +231,54 @@ export class LogProjection {
     }
     const last = page.at(-1)
     if (last === undefined) return true
+    const notes = this.#notesAfter(attested)
     const trees = [...changes.trees.values()].map((tree) => tree.takeChanges())
     const batch: LogBatch = {
       logs: trees.map(({ log }) => log),
       tiles: trees.flatMap(({ tiles }) => tiles),
       streams: [...changes.streams].map(([stream, state]) => streamRow(stream, state)),
       leaves: changes.leaves,
-      progress: { ...placeOf(last), digest: recordDigest(last.header), ...(gaps.row && { gap: gaps.row }) },
+      progress: {
+        ...placeOf(last),
+        digest: recordDigest(last.header),
+        ...(gaps.row && { gap: gaps.row }),
+        ...(notes && { notes }),
+      },
     }
     if (!logStore.save(batch, from)) return false
     this.#remember(changes)
     return true
   }
 
-  /** Of what writers attested meanwhile, the events that are gone, by their positions. */
-  async #lost(page: readonly ReadRecord[], after: Position | undefined): Promise<LostEvents[]> {
-    const { store } = this.#deps
+  /** What writers attested meanwhile. */
+  async #attested(page: readonly ReadRecord[], after: Position | undefined): Promise<Attested> {
     const until = page.at(-1)?.position
-    if (store.lostEvents === undefined || until === undefined) return []
-    const lost = await store.lostEvents({ after, until })
-    return [...lost].sort((one, other) => store.comparePositions(one.position, other.position))
+    return (until && (await this.#deps.store.attested?.({ after, until }))) || { lost: [] }
+  }
+
+  #notesAfter(attested: Attested): KnownNotes | undefined {
+    const { store, logStore, log } = this.#deps
+    const known = logStore.progress()?.notes
+    const notes = knownNotes(known, attested, store.comparePositions)
+    if (notes?.broken !== undefined && known?.broken === undefined)
+      log.error(
+        { reason: notes.broken },
+        'notes of the writers of this store are gone or altered, so that events may be gone which nothing names: nothing is written or signed; run "countersign verify", put the rows of event_groups back from a copy, and start again',
+      )
+    return notes
+  }
+
+  /** Notes may be gone where nothing was written since: the store then says that they began later. */
+  async judgeNotes(): Promise<void> {
+    const { store, logStore } = this.#deps
+    const progress = logStore.progress()
+    if (progress === undefined || store.attested === undefined) return
+    const { position } = progress
+    const notes = this.#notesAfter(await store.attested({ after: position, until: position }))
+    if (notes?.broken === progress.notes?.broken) return
+    // Another pass may have gone on meanwhile: then that one has judged.
+    if (logStore.save({ ...NOTHING, progress: { ...progress, ...(notes && { notes }) } }, position))
+      this.#lossesOfStore = undefined
   }
 
   /** The log that lacks them stops there. One that has the first of them says so by itself. */
@@ -268,7 +301,7 @@ export class LogProjection {
 
   /** What was saved may be forgotten from here on. Set again: they have grown, and a reader may have read what was saved before. */
   #remember({ trees, streams }: PageChanges): void {
-    this.#gap = undefined
+    this.#lossesOfStore = undefined
     for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
     for (const [stream, state] of streams) this.#caches.streams.set(stream, state, streamBytes(state))
   }

@@ -20,7 +20,7 @@ import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
-import { gapLoss, headKnownBy, stopLoss } from './log-losses.ts'
+import { headKnownBy, lossesOfStore, stopLoss } from './log-losses.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type {
@@ -109,8 +109,7 @@ class LogReads implements OwnReads {
   /** That of the store first: it is the wider one. */
   losses(tenant: string): readonly Loss[] {
     const { stopped } = this.#projection.tree(tenant)
-    const { gap } = this.#projection
-    return [...(gap === undefined ? [] : [gapLoss]), ...(stopped === undefined ? [] : [stopLoss(tenant, stopped)])]
+    return [...this.#projection.lossesOfStore, ...(stopped === undefined ? [] : [stopLoss(tenant, stopped)])]
   }
 
   async lostUncovered(tenant: string): Promise<readonly Loss[]> {
@@ -309,7 +308,7 @@ const UNCOVERED_MAX = 1_000
 /** Nobody can say whose they were. */
 function stopsOf(logStore: LogDeps['logStore']): readonly LogStopped[] {
   const stopped = logStore.stoppedLogs().map(({ tenant, stopped: stop }) => ({ tenant, code: stop?.code ?? '' }))
-  return logStore.progress()?.gap === undefined ? stopped : [{ code: gapLoss.code }, ...stopped]
+  return [...lossesOfStore(logStore.progress()).map(({ code }) => ({ code })), ...stopped]
 }
 
 function refused(code: LogRefusalCode, size: number): { ok: false; code: LogRefusalCode; size: number } {

@@ -1,8 +1,14 @@
 /** @module Where logs stopped, whether that is over, and what the file of the logs knows of the store that the store does not hold any more. */
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { recordDigest, textDigest } from '../../signing/digests.ts'
-import { type Position, type PositionRange, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogBatch, LogRow, LogStop, LogStore, PositionGap } from '../../store/log-store.ts'
+import {
+  type Position,
+  type PositionRange,
+  type ReadRecord,
+  readOne,
+  type StoreReader,
+} from '../../store/event-store.ts'
+import type { LeafRow, LogBatch, LogRow, LogStop, LogStore } from '../../store/log-store.ts'
 import type { SealFault } from '../identity/sealer.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
@@ -10,6 +16,8 @@ import type { LogDeps } from './log-deps.ts'
 
 /** A stop's code where the log has an event that the store has not: `lostLeaf`. */
 export const MISSING = 'missing'
+/** The code of a leaf in whose place the store has another event. */
+const OTHER_EVENT = 'leaf'
 /** A stop's code where a recorded checkpoint is none of this log's: its event verifies, and nothing behind it is over. */
 export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
 /** So many stops are looked at before a pass. */
@@ -25,6 +33,7 @@ export function judgedDigest({ header, data }: ReadRecord): string {
 }
 
 type StopDeps = Pick<LogDeps, 'store' | 'logStore'>
+type LeavesAndTiles = Pick<LogStore, 'leaf' | 'tile'>
 
 /** Why the file has to be made again: what stopped a log, or was missing, is there now. Undefined where nothing changed. */
 export async function whatIsOver(
@@ -88,7 +97,8 @@ export interface LostTail {
 
 /**
  * The store ends before what the file has seen: which logs lack their last events, and the file as it has to be from here on. Those logs stop at
- * the first of them, so that nothing claims to be whole behind it (LOG-46). Undefined where no leaf is gone: then it is the file that is in doubt.
+ * the first of them, so that nothing claims to be whole behind it (LOG-46). Undefined where no leaf is gone, or events lie elsewhere: then it is the
+ * file that is in doubt.
  */
 export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail | undefined> {
   const lost: LeafRow[] = []
@@ -97,11 +107,12 @@ export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail 
   const later = (record: ReadRecord): boolean =>
     last === undefined || store.comparePositions(record.position, last.position) > 0
   for (const row of logStore.logs()) {
-    const { gone, before } = await endOf({ store, logStore }, row)
-    if (before !== undefined && later(before)) last = before
+    const { gone, last: end } = await endOf({ store, logStore }, row)
+    if (end !== undefined && end.record.position !== end.leaf.position) return undefined
+    if (end !== undefined && later(end.record)) last = end.record
     if (gone === undefined) continue
-    lost.push(gone)
-    const { position, stream, revision, index: lostLeaf } = gone
+    lost.push(gone.leaf)
+    const { position, stream, revision, index: lostLeaf } = gone.leaf
     logs.push({ ...row, stopped: { position, stream, revision, code: MISSING, lostLeaf } })
   }
   if (lost.length === 0 || last === undefined) return undefined
@@ -110,20 +121,27 @@ export async function lostTail({ store, logStore }: StopDeps): Promise<LostTail 
   return { lost, batch: { logs, streams: [], leaves: [], tiles: [], progress } }
 }
 
-/** The last leaf whose event is there, and the first one behind it, which is gone. */
-async function endOf(
-  { store, logStore }: StopDeps,
-  { tenant, size }: LogRow,
-): Promise<{ readonly gone: LeafRow | undefined; readonly before: ReadRecord | undefined }> {
-  let gone: LeafRow | undefined
+export interface LogEnd {
+  /** The last leaf whose event is there, and that event. */
+  readonly last: { readonly leaf: LeafRow; readonly record: ReadRecord } | undefined
+  /** The first one behind it, and its fault: the store has no event of that place, or another one. */
+  readonly gone: { readonly leaf: LeafRow; readonly code: string } | undefined
+}
+
+/** Up to where the store holds a log, looked for from the log's end backwards. */
+export async function endOf(
+  { store, logStore }: { readonly store: Pick<StoreReader, 'readStream'>; readonly logStore: LeavesAndTiles },
+  { tenant, size }: Pick<LogRow, 'tenant' | 'size'>,
+): Promise<LogEnd> {
+  let gone: LogEnd['gone']
   for (let index = size - 1; index >= Math.max(0, size - LOST_MAX); index -= 1) {
     const leaf = logStore.leaf(tenant, index)
     if (leaf === undefined) break
     const record = await readOne(store, leaf)
-    if (record?.position === leaf.position && isStoredLeaf(logStore, leaf, record)) return { gone, before: record }
-    gone = leaf
+    if (record !== undefined && isStoredLeaf(logStore, leaf, record)) return { gone, last: { leaf, record } }
+    gone = { leaf, code: record === undefined ? MISSING : OTHER_EVENT }
   }
-  return { gone, before: undefined }
+  return { gone, last: undefined }
 }
 
 /** Puts on record which events are gone from these positions, by their leaves; returns the positions that no leaf names. */
@@ -145,7 +163,7 @@ export function missingFault({ stream, revision }: { readonly stream: string; re
 }
 
 /** Of positions without a record, those that no leaf names. So many are looked up; what is behind them counts as unnamed. */
-export function unnamedIn(deps: StopDeps, missing: PositionRange | undefined): PositionGap | undefined {
+export function unnamedIn(deps: StopDeps, missing: PositionRange | undefined): PositionRange | undefined {
   const { first, events } = missing ?? { first: '0', events: 0 }
   const positions = Array.from({ length: Math.min(events, NAMED_MAX) }, (_, n) => String(Number(first) + n))
   const unnamed = positions.filter((position) => leafAt(deps, position) === undefined)
@@ -181,7 +199,7 @@ export class Gaps {
     if (this.events === 0) this.first = undefined
   }
 
-  get row(): { readonly events: number; readonly first: Position } | undefined {
+  get row(): PositionRange | undefined {
     return this.first === undefined ? undefined : { events: this.events, first: this.first }
   }
 }

@@ -130,8 +130,7 @@ export interface KnownHead {
   readonly digest: string | undefined
 }
 
-/** What logs know of events, whether the store still holds them or not. */
-export type LogKnowledge = Pick<TenantLogs, 'losses' | 'knownHead'>
+export type LossesOfTenant = TenantLogs['losses']
 
 export interface TenantLogs {
   /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */

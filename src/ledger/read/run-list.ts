@@ -7,7 +7,7 @@ import { withinRun } from '../../access/check-access.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
-import { type EventStore, type Position, StoreUnavailableError } from '../../store/event-store.ts'
+import { type EventStore, type Position, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import { type Indexing, LOCAL } from '../indexing.ts'
@@ -33,7 +33,12 @@ export interface RunListOptions extends Omit<FollowerOptions, 'inLulls' | 'isRem
   readonly readOnly?: boolean | undefined
 }
 
+export interface RowSeal {
+  readonly seal?: 'invalid'
+}
+
 export class RunList implements Disposable {
+  readonly #store: EventStore
   readonly #views: ViewStore
   readonly #follower: QuietFollower
   readonly #followed: Followed
@@ -52,6 +57,7 @@ export class RunList implements Disposable {
     views.onRenewed(() => {
       this.#timesMade += 1
     })
+    this.#store = store
     this.#views = views
     this.#indexing = indexing
     this.#own = new RunListProjection(store, views)
@@ -83,7 +89,8 @@ export class RunList implements Disposable {
       const own = { ...filter, ...narrowed, tenant }
       const asOf = this.#checkpoint()?.position
       const rows = isForeign ? [] : await this.#rowsOf(own, caller.pace)
-      return { items: rows.map((row) => this.shown(row, leaseOverAt)), asOf }
+      const sealOf = this.sealsOf(tenant, await this.#cut(rows))
+      return { items: rows.map((row) => shownRow(row, leaseOverAt, sealOf(row.runId))), asOf }
     })
   }
 
@@ -107,17 +114,34 @@ export class RunList implements Disposable {
     }
   }
 
-  /** As answers show it. `leaseOverAt`: leases that ended before this time are over; RFC 3339, UTC. */
-  shown(row: RunRow, leaseOverAt: string): JsonObject {
-    return { ...rowBody(row, leaseOverAt), ...this.sealOf(row.tenant, row.runId) }
+  /** What is known of the seals of a tenant's runs today, whenever the rows are of: asked once for a list. `cut`: streams that are found to lack events. */
+  sealsOf(tenant: string, cut: ReadonlySet<string> = new Set()): (runId: string) => RowSeal {
+    const lost = new Set(this.#lossesOf(tenant).flatMap(({ stream }) => stream ?? []))
+    return (runId) => {
+      const stream = runStream(tenant, runId)
+      const isBroken = lost.has(stream) || cut.has(stream) || this.#views.faults({ stream, limit: 1 }).length > 0
+      return isBroken ? { seal: 'invalid' } : {}
+    }
   }
 
-  /** What is on record of its seals today, whenever the row is of. */
-  sealOf(tenant: string, runId: string): { readonly seal?: 'invalid' } {
-    const stream = runStream(tenant, runId)
-    const [fault] = this.#views.faults({ stream, limit: 1 })
-    const isLost = this.#lossesOf(tenant).some((loss) => loss.stream === stream)
-    return fault === undefined && !isLost ? {} : { seal: 'invalid' }
+  /** Of these runs, those that a file does not hold to where their rows say: a row says what was there when it was made. A server is asked by its readers. */
+  async #cut(rows: readonly RunRow[]): Promise<ReadonlySet<string>> {
+    const cut = new Set<string>()
+    if (this.#store.densePositions !== true) return cut
+    for (const { tenant, runId, revision } of rows) {
+      const stream = runStream(tenant, runId)
+      if (await this.#endsBefore(stream, revision)) cut.add(stream)
+    }
+    return cut
+  }
+
+  async #endsBefore(stream: string, revision: number): Promise<boolean> {
+    try {
+      return (await this.#store.head(stream)) < revision
+    } catch (error) {
+      if (error instanceof StreamDeletedError) return true
+      throw error
+    }
   }
 
   /** As far as the list has followed the store. */
@@ -161,6 +185,11 @@ export class RunList implements Disposable {
   [Symbol.dispose](): void {
     this.#follower[Symbol.dispose]()
   }
+}
+
+/** As answers show it. `leaseOverAt`: leases that ended before this time are over; RFC 3339, UTC. */
+export function shownRow(row: RunRow, leaseOverAt: string, seal: RowSeal): JsonObject {
+  return { ...rowBody(row, leaseOverAt), ...seal }
 }
 
 function late(): StoreUnavailableError {

@@ -9,7 +9,10 @@ const PAGE_NOTES = 500
 
 export interface NoteFindings {
   readonly lost: readonly LostEvents[]
-  readonly faults: readonly string[]
+  /** What is wrong with the notes themselves. */
+  readonly broken: readonly string[]
+  /** Events that are there, and not those that were attested. */
+  readonly altered: readonly string[]
   /** Notes under keys that are not known here. */
   readonly unknownKeys: number
 }
@@ -54,23 +57,23 @@ export class NoteCheck {
   }
 
   async #findings(rows: readonly Row[]): Promise<NoteFindings> {
-    const faults: string[] = []
+    const broken: string[] = []
     const settled: SettledGroup[] = []
     this.#unknownKeys = 0
     for (const row of rows) {
       const note = this.#noteOf(row)
       if (note === undefined) continue
       if (note === 'broken') {
-        faults.push(`the note of the group ${row.grp} is not as its writer sealed it`)
+        broken.push(`the note of the group ${row.grp} is not as its writer sealed it`)
         continue
       }
       if (note.opens !== undefined) this.#since.add(note.opens.since)
       const taken = this.#chains.take(note)
-      faults.push(...taken.faults)
+      broken.push(...taken.faults)
       settled.push(...taken.settled)
     }
     const held = await this.#held(settled)
-    return { lost: held.lost, faults: [...faults, ...held.faults], unknownKeys: this.#unknownKeys }
+    return { lost: held.lost, broken, altered: held.faults, unknownKeys: this.#unknownKeys }
   }
 
   #noteOf({ writer, note, seal }: Row): GroupNote | 'broken' | undefined {

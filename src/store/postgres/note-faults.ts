@@ -1,5 +1,6 @@
 /** @module What a verification of the whole store finds by the notes of its writers: events that are gone, rows of groups that are, and what nobody attests. */
-import type { LostEvents, NoteSeal } from '../event-store.ts'
+import { parsePosition } from '../decimal-position.ts'
+import type { LostEvents, NoteSeal, Position } from '../event-store.ts'
 import { type GroupRows, groupRows, NoteCheck } from './group-check.ts'
 import { settledFor } from './reads.ts'
 import { GROUP_SIZE } from './schema.ts'
@@ -10,6 +11,8 @@ export interface NoteScan {
   readonly seal: NoteSeal
   /** What no note attests, in words. */
   readonly onUnattested: (text: string) => void
+  /** Behind which position events were attested, as somebody beside the store knows. */
+  readonly attestedAfter?: Position | undefined
 }
 
 export interface NoteFault {
@@ -23,7 +26,7 @@ export interface NoteFault {
 export async function* noteFaults(
   sessions: Sessions,
   { writersMs }: Timings,
-  { seal, onUnattested }: NoteScan,
+  { seal, onUnattested, attestedAfter }: NoteScan,
 ): AsyncGenerator<readonly NoteFault[], void> {
   const upTo = Math.floor((await settledFor(sessions, writersMs)) / GROUP_SIZE)
   const check = new NoteCheck(sessions, seal)
@@ -31,7 +34,7 @@ export async function* noteFaults(
   const named = new Set<string>()
   for await (const page of check.pages({ after: 0, upTo })) {
     unknownKeys += page.unknownKeys
-    yield page.faults.map(noteFault)
+    yield [...page.broken, ...page.altered].map(noteFault)
     // Two writers may have attested the same one.
     const lost = new Map(page.lost.filter(({ position }) => !named.has(position)).map((each) => [each.position, each]))
     for (const position of lost.keys()) named.add(position)
@@ -42,7 +45,7 @@ export async function* noteFaults(
     yield [{ code: 'key-missing', message }]
   }
   const rows = await groupRows(sessions, upTo)
-  yield rowFaults(rows, check.since)
+  yield [...rowFaults(rows, check.since), ...laterFaults(rows, attestedAfter)]
   for (const text of unattested(rows)) onUnattested(text)
 }
 
@@ -82,6 +85,17 @@ function rowFaults({ noRow, noEvent, since }: GroupRows, seen: ReadonlySet<numbe
   if (other !== undefined)
     faults.push(noteFault(`groups are attested from behind ${other} on, and the store says from behind ${since}`))
   return faults
+}
+
+/** The store says that notes began later than they did: those before are gone, and what they attested may be. */
+function laterFaults({ since }: GroupRows, attestedAfter: Position | undefined): readonly NoteFault[] {
+  const known = attestedAfter === undefined ? since : Math.floor(parsePosition(attestedAfter) / GROUP_SIZE)
+  if (since <= known) return []
+  return [
+    noteFault(
+      `groups were attested from behind ${known} on, as log.db has seen, and the store says from behind ${since}`,
+    ),
+  ]
 }
 
 function countOf(groups: number): string {

@@ -8,9 +8,9 @@ import { compareDecimalPositions, parsePosition } from '../decimal-position.ts'
 import {
   type Append,
   type AppendResult,
+  type Attested,
   type EventStore,
   type HeldTo,
-  type LostEvents,
   type NoteSeal,
   type Position,
   type ReadAllOptions,
@@ -25,10 +25,10 @@ import { followThroughOutages } from '../follow.ts'
 import { isSameEvent } from '../known-events.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
+import { AttestedByNotes } from './attested-by-notes.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { isAway, reasonOf, refusalWithAdvice } from './errors.ts'
 import { GroupNotes } from './group-notes.ts'
-import { LostByNotes } from './lost-by-notes.ts'
 import { findEnd, findLostBeginnings, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
 import { lostSequence, probeWrite } from './refusals.ts'
 import { checkSchema } from './schema-check.ts'
@@ -107,7 +107,7 @@ export class PostgresStore implements EventStore {
   readonly #timings: Timings
   readonly #groups: AppendGroups
   readonly #notes: GroupNotes
-  #lostByNotes: LostByNotes | undefined
+  #notesRead: AttestedByNotes | undefined
   readonly #wakeups = new Wakeups()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   #status: StoreStatus = { state: 'ready' }
@@ -184,11 +184,11 @@ export class PostgresStore implements EventStore {
 
   noteWith(seal: NoteSeal): void {
     this.#notes.sealWith(seal)
-    this.#lostByNotes = new LostByNotes(this.#sessions, seal)
+    this.#notesRead = new AttestedByNotes(this.#sessions, seal)
   }
 
-  async lostEvents(range: Parameters<NonNullable<EventStore['lostEvents']>>[0]): Promise<readonly LostEvents[]> {
-    return (await this.#lostByNotes?.lost(range)) ?? []
+  async attested(range: Parameters<NonNullable<EventStore['attested']>>[0]): Promise<Attested> {
+    return (await this.#notesRead?.attested(range)) ?? { lost: [] }
   }
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {

@@ -58,7 +58,8 @@ CREATE TABLE progress (
   stream TEXT NOT NULL,
   revision INTEGER NOT NULL,
   digest TEXT NOT NULL,
-  gap TEXT
+  gap TEXT,
+  notes TEXT
 ) STRICT;
 `
 
@@ -71,5 +72,5 @@ export const LOG_SEALED = [
   },
   { name: 'head_sizes', columns: ['log', 'size'] },
   { name: 'stream_heads', columns: ['log', 'key', 'events', 'digest'] },
-  { name: 'progress', columns: ['position', 'stream', 'revision', 'digest', 'gap'] },
+  { name: 'progress', columns: ['position', 'stream', 'revision', 'digest', 'gap', 'notes'] },
 ] as const

@@ -4,8 +4,9 @@
  */
 import { parseJson } from '../../../schemas/json.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
-import type { Position } from '../event-store.ts'
+import type { Position, PositionRange } from '../event-store.ts'
 import type {
+  KnownNotes,
   LeafPlace,
   LeafRow,
   LogBatch,
@@ -15,7 +16,6 @@ import type {
   LogStop,
   LogStore,
   LogStreamRow,
-  PositionGap,
   StreamHeadRow,
   StreamHeads,
 } from '../log-store.ts'
@@ -62,7 +62,10 @@ interface LogColumns {
   readonly stopped: string | null
 }
 
-type ProgressColumns = Omit<LogProgress, 'gap'> & { readonly gap: string | null }
+type ProgressColumns = Omit<LogProgress, 'gap' | 'notes'> & {
+  readonly gap: string | null
+  readonly notes: string | null
+}
 
 interface StreamColumns {
   readonly stream: string
@@ -81,9 +84,9 @@ const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stamp, stopped'
 
 function prepareStatements(db: Database) {
   return {
-    progress: db.prepare<[], ProgressColumns>('SELECT position, stream, revision, digest, gap FROM progress'),
+    progress: db.prepare<[], ProgressColumns>('SELECT position, stream, revision, digest, gap, notes FROM progress'),
     saveProgress: db.prepare(
-      'INSERT OR REPLACE INTO progress (only, position, stream, revision, digest, gap) VALUES (1, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO progress (only, position, stream, revision, digest, gap, notes) VALUES (1, ?, ?, ?, ?, ?, ?)',
     ),
     log: db.prepare<[string], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE tenant = ?`),
     logs: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs`),
@@ -149,8 +152,12 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   progress(): LogProgress | undefined {
     const found = this.#statements.progress.get()
     if (found === undefined) return undefined
-    const { gap, ...progress } = found
-    return { ...progress, ...(gap !== null && { gap: parseJson<PositionGap>(gap) }) }
+    const { gap, notes, ...progress } = found
+    return {
+      ...progress,
+      ...(gap !== null && { gap: parseJson<PositionRange>(gap) }),
+      ...(notes !== null && { notes: parseJson<KnownNotes>(notes) }),
+    }
   }
 
   log(tenant: string): LogRow | undefined {
@@ -250,8 +257,11 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     }
     for (const { tenant, level, index, hashes } of tiles) saveTile.run(logIds.get(tenant), level, index, hashes)
     this.#replaced('progress', this.progress() && PROGRESS_ROW, () => {
-      const { position, stream, revision, digest, gap } = progress
-      saveProgress.run(position, stream, revision, digest, gap === undefined ? null : JSON.stringify(gap))
+      const { position, stream, revision, digest } = progress
+      const [gap, notes] = [progress.gap, progress.notes].map((part) =>
+        part === undefined ? null : JSON.stringify(part),
+      )
+      saveProgress.run(position, stream, revision, digest, gap, notes)
       return PROGRESS_ROW
     })
   }
