@@ -3,7 +3,7 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { type PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
 import { inCallSpan } from '../tracing/call-span.ts'
-import { identifyCall } from './call-identity.ts'
+import { type CallIdentity, identifyCall } from './call-identity.ts'
 import type { CallTrace } from './call-trace.ts'
 import { OneCall } from './one-call.ts'
 import { warnOfSameCall } from './same-call.ts'
@@ -19,10 +19,7 @@ export async function callTool(
   try {
     return await outcomeAt(execution, spec, input, trace)
   } catch (error) {
-    const { session } = execution
-    // What the code makes of the error may be to read no more.
-    if (session.halted === undefined) await session.parts.recorded(execution, spec.name)
-    session.stopped(error, execution.ancestors)
+    execution.session.stopped(error, execution.ancestors)
     throw error
   }
 }
@@ -36,7 +33,14 @@ async function outcomeAt(
   const { session } = execution
   session.mustBeActive()
   execution.branch?.signal.throwIfAborted()
-  const identity = identifyCall(execution, spec, input)
+  let identity: CallIdentity
+  try {
+    identity = identifyCall(execution, spec, input)
+  } catch (error) {
+    // Amid a result in parts, the code may read no more of it because of this.
+    await session.parts.recorded(execution, spec.name)
+    throw error
+  }
   try {
     session.expect(identity)
   } catch (error) {
