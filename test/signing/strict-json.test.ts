@@ -126,6 +126,8 @@ test('a duplicate key is refused in raw bytes, in any depth and any spelling (A1
 
 test('lone surrogates, invalid UTF-8, a byte order mark and overlong forms never become U+FFFD (A16, REC-12)', () => {
   assert.is(code(parseStrictJson(bytes('"\\ud83d"'))), 'json-surrogate')
+  for (const second of ['\\ud83d', '\\u0041'])
+    assert.is(code(parseStrictJson(bytes(`"\\ud83d${second}"`))), 'json-surrogate', second)
   assert.is(code(parseStrictText('"\ud83d"')), 'json-surrogate')
   for (const hex of ['22ff22', 'efbbbf31', '22c08022'])
     assert.is(code(parseStrictJson(Buffer.from(hex, 'hex'))), 'json-encoding')
