@@ -23,7 +23,7 @@ export const SERVERS = ['postgres', 'eventstoredb']
 export const OF_SERVERS = ['system/disk-fault.', 'system/full-disk.', 'system/kill.test.', 'system/shutdown.']
 export const THREAD_MODES = { on: [...OF_SERVERS, 'system/file-faults.'], off: OF_SERVERS }
 
-const FILE_TIMEOUT_MS = { short: 120_000, long: 20 * 60_000 }
+const FILE_TIMEOUT_MS = { quick: 120_000, long: 20 * 60_000, soak: 4 * 3_600_000 }
 /** Longest that a test waits for a condition (`test/support/within.ts`): below what its file is allowed, so that it says itself what did not come. */
 const patienceMs = (timeoutMs) => Math.min(timeoutMs / 2, 4 * 60_000)
 const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))
@@ -45,17 +45,42 @@ const ALONE = [
 /** Wait for processes and disks more than they work: they begin first, in this order, and one lane more than there are cores works beside them. */
 const FIRST = ['store/sqlite-disk-faults.', 'system/', 'examples.', 'agent/kill.', 'cli/']
 
-/** Compiled test files below `dist/test/`, sorted: all but `*.long.test.js`, or these and what repeats its rounds more often in the long suite. */
-export function testFiles({ long }) {
-  const isWanted = (file) => file.endsWith('.long.test.js') === long || (long && hasRounds(file))
+/** Seeds of fast-check are numbers of 32 bits. */
+const SEEDS = 2 ** 31
+
+/** `quick`, `long` or `soak`: how often tests repeat what they do (`test/support/rounds.ts`). */
+export function levelOf(args) {
+  return args.includes('--soak') ? 'soak' : args.includes('--long') ? 'long' : 'quick'
+}
+
+/** The words that narrow to paths; `flags` are what else the script takes. */
+export function wordsOf(args, flags = []) {
+  return args.filter((each) => !['--long', '--soak', ...flags].includes(each))
+}
+
+/** A failure of the short suite is one that everybody sees again; the long one draws other cases each time, and says which. */
+export function drawSeed(level) {
+  if (level === 'quick') return
+  process.env.COUNTERSIGN_TEST_SEED ??= String(1 + Math.floor(Math.random() * (SEEDS - 1)))
+  console.log(`seed: COUNTERSIGN_TEST_SEED=${process.env.COUNTERSIGN_TEST_SEED} draws the same cases again`)
+}
+
+/** Compiled test files below `dist/test/`, sorted: all but `*.long.test.js`, or these and what draws other cases, or more of them, in the long suite. */
+export function testFiles({ level }) {
+  const long = level !== 'quick'
+  const isWanted = (file) => isLong(file) === long || (long && isRepeated(file))
   return readdirSync(ROOT, { recursive: true })
     .filter((file) => file.endsWith('.test.js') && isWanted(file))
     .sort()
 }
 
-/** See `test/support/rounds.ts`. */
-function hasRounds(file) {
-  return testSource(file).includes('support/rounds.js')
+function isLong(file) {
+  return file.endsWith('.long.test.js')
+}
+
+/** It repeats its rounds more often (`test/support/rounds.ts`), or what it draws comes from a seed (`test/support/random.ts`, fast-check). */
+function isRepeated(file) {
+  return /support\/r(?:ounds|andom)\.js'|from 'fast-check'/.test(testSource(file))
 }
 
 /** What the compiler made of a test file. */
@@ -64,12 +89,12 @@ export function testSource(file) {
 }
 
 /** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped, files}`. */
-export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT_MS[long ? 'long' : 'short'] }) {
+export async function runFiles(files, { level, env = {}, timeoutMs = FILE_TIMEOUT_MS[level] }) {
   const sum = { passed: 0, failed: 0, skipped: 0, files: [], failures: [] }
   const patience = { COUNTERSIGN_TEST_PATIENCE_MS: String(patienceMs(timeoutMs)) }
-  const options = { timeoutMs, env: { COUNTERSIGN_TEST_ROUNDS: long ? 'long' : 'quick', ...patience, ...env } }
+  const options = { timeoutMs, env: { COUNTERSIGN_TEST_ROUNDS: level, ...patience, ...env } }
   const queue = inOrder(files)
-  const isAlone = (file) => long || ALONE.some((beginning) => file.startsWith(beginning))
+  const isAlone = (file) => isLong(file) || ALONE.some((beginning) => file.startsWith(beginning))
   const lane = async () => {
     let shared
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
@@ -84,7 +109,7 @@ export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT
     // What files that shared a process left open shows only now.
     if (shared !== undefined) reportEnd(await shared.end(), sum)
   }
-  await Promise.all(Array.from({ length: availableParallelism() + (long ? 0 : 1) }, lane))
+  await Promise.all(Array.from({ length: availableParallelism() + (level === 'quick' ? 1 : 0) }, lane))
   if (process.env.COUNTERSIGN_TEST_RETRY === '1') await retryFailures(sum, options)
   return sum
 }

@@ -6,7 +6,19 @@
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
-import { CONTENTION, KILL, runFiles, SERVERS, slowestLine, sumLine, testFiles, testSource } from './run-files.mjs'
+import {
+  CONTENTION,
+  drawSeed,
+  KILL,
+  levelOf,
+  runFiles,
+  SERVERS,
+  slowestLine,
+  sumLine,
+  testFiles,
+  testSource,
+  wordsOf,
+} from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
 const LEDGER = 'ledger/'
@@ -15,11 +27,11 @@ const OF_LEDGERS = [LEDGER, 'http/', 'client/']
 const ON_EVERY_STORE = [...OF_LEDGERS, WEBHOOKS, CONTENTION]
 const AFTER_KILL = [KILL]
 
-const long = process.argv.includes('--long')
+const level = levelOf(process.argv)
 /** The servers' stores are filled and shared by tests, instead of one a test. */
 const isShared = process.argv.includes('--shared')
-const words = process.argv.slice(2).filter((word) => !['--long', '--shared'].includes(word))
-const all = testFiles({ long })
+const words = wordsOf(process.argv.slice(2), ['--shared'])
+const all = testFiles({ level })
 
 /** Suites of ledgers that have no part in a store which tests share, each with the reason. */
 const UNSHARED = Object.fromEntries(
@@ -76,9 +88,10 @@ function realServer() {
 }
 
 /** A server is asked over the network what memory answers at once, and on a filled store each new ledger follows it from its start. */
-const timeoutMs = (long ? 30 : isShared ? 10 : 5) * 60_000
+const timeoutMs = { quick: isShared ? 10 : 5, long: 30, soak: 240 }[level] * 60_000
 const total = { passed: 0, failed: 0, skipped: 0, files: [] }
 let found = 0
+drawSeed(level)
 for (const { name, shown = name, suites, leftOut = {}, env = {} } of STORES) {
   const isAmong = (file, beginnings) => beginnings.some((beginning) => file.startsWith(beginning))
   const wanted = all
@@ -91,7 +104,7 @@ for (const { name, shown = name, suites, leftOut = {}, env = {} } of STORES) {
   for (const [beginning, why] of Object.entries(leftOut)) {
     if (wanted.some((file) => file.startsWith(beginning))) console.log(`     left out: ${beginning}: ${why}`)
   }
-  const sum = await runFiles(files, { timeoutMs, env: { COUNTERSIGN_TEST_STORE: name, ...env } })
+  const sum = await runFiles(files, { level, timeoutMs, env: { COUNTERSIGN_TEST_STORE: name, ...env } })
   for (const key of ['passed', 'failed', 'skipped']) total[key] += sum[key]
   total.files.push(...sum.files.map(({ file, ...rest }) => ({ file: `${shown} ${file}`, ...rest })))
   console.log(`store: ${shown}: ${sumLine(sum)}\n`)

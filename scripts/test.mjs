@@ -1,8 +1,10 @@
-// Runs the compiled tests and ends with what took longest and "N passed, N failed, N skipped". `--long` runs `*.long.test.js` alone; words
-// narrow to paths that contain them. Without words, what `test:stores` and the long suite run several times anyway is left to them.
+// Runs the compiled tests and ends with what took longest and "N passed, N failed, N skipped". `--long` runs `*.long.test.js`, and
+// once more what draws other cases there; `--soak` the same with numbers that take hours; words narrow to paths that contain them. Without words, what `test:stores` and the long suite run several times anyway is left to them.
 import {
   CONTENTION,
+  drawSeed,
   KILL,
+  levelOf,
   OF_SERVERS,
   runFiles,
   SERVERS,
@@ -10,15 +12,18 @@ import {
   sumLine,
   THREAD_MODES,
   testFiles,
+  wordsOf,
 } from './run-files.mjs'
 
-const long = process.argv.includes('--long')
-const words = process.argv.slice(2).filter((word) => word !== '--long')
+const level = levelOf(process.argv)
+const long = level !== 'quick'
+const words = wordsOf(process.argv.slice(2))
 const ELSEWHERE = [CONTENTION, KILL, ...SERVERS.map((server) => `store/${server}.`), ...OF_SERVERS]
 const isRemote = (file) => ELSEWHERE.some((beginning) => file.startsWith(beginning))
 const isNamed = (file) => words.every((word) => file.includes(word))
-const files = testFiles({ long }).filter((file) => (words.length === 0 ? long || !isRemote(file) : isNamed(file)))
-let sum = await runFiles(files, { long })
+const files = testFiles({ level }).filter((file) => (words.length === 0 ? long || !isRemote(file) : isNamed(file)))
+drawSeed(level)
+let sum = await runFiles(files, { level })
 if (long) for (const mode of Object.keys(THREAD_MODES)) sum = addUp(sum, await inThreadMode(mode))
 if (sum.files.length === 0) {
   console.error('no test file matches')
@@ -30,10 +35,10 @@ if (sum.failed > 0) process.exitCode = 1
 
 async function inThreadMode(mode) {
   const isOfMode = (file) => THREAD_MODES[mode].some((beginning) => file.startsWith(beginning))
-  const all = new Set([...testFiles({ long: false }), ...testFiles({ long })])
+  const all = new Set([...testFiles({ level: 'quick' }), ...testFiles({ level })])
   const again = [...all].filter((file) => isOfMode(file) && isNamed(file))
   if (again.length > 0) console.log(`threads ${mode}:`)
-  return await runFiles(again, { long, env: { COUNTERSIGN_TEST_THREADS: mode } })
+  return await runFiles(again, { level, env: { COUNTERSIGN_TEST_THREADS: mode } })
 }
 
 function addUp(one, other) {

@@ -1,5 +1,5 @@
 /**
- * @module Child of `examples.test.ts`: runs examples one after the other, each in a folder of its own, and prints a line for each: what it
+ * @module Child of `examples.long.test.ts`: runs examples one after the other, each in a folder of its own, and prints a line for each: what it
  * printed, or what it threw. `COUNTERSIGN_EXAMPLES` has their names as JSON; one that stands there twice finds what it left the first time.
  */
 import { chdir } from 'node:process'

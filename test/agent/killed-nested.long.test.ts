@@ -3,13 +3,16 @@ import * as assert from 'uvu/assert'
 import { OutcomeUnknown } from '../../src/agent/errors.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
+import { seededRandom, testSeed } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
 /** Moments of death; more where it is requested. */
-const MOMENTS = Number(process.env.COUNTERSIGN_KILLS ?? 60)
+const MOMENTS = Number(process.env.COUNTERSIGN_KILLS ?? rounds(30, 30, 60))
 const COMMANDS_MAX = 40
 const LIVES_MAX = 12
+const random = seededRandom(testSeed(1))
 
 /** What a bank knows: what was done and undone under which key, how often. */
 class Bank {
@@ -76,8 +79,8 @@ for (const { name, open } of HOMES) {
         const at: string[] = []
         let ended: unknown
         for (let lives = 0; ended === undefined && lives < LIVES_MAX; lives += 1) {
-          const commands = 1 + Math.floor(Math.random() * COMMANDS_MAX)
-          const arrives = Math.random() < 0.5
+          const commands = 1 + Math.floor(random() * COMMANDS_MAX)
+          const arrives = random() < 0.5
           at.push(`${commands}${arrives ? '' : '-'}`)
           const { change, dead } = killedAfter(commands, arrives)
           const first = life(home.process(change)).catch((error: unknown) => error)

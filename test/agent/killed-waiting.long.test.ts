@@ -4,12 +4,13 @@ import { RunWaiting } from '../../src/agent/errors.ts'
 import type { RunEvent } from '../../src/agent/runtime/connection.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
-import { seededRandom } from '../support/random.ts'
+import { seededRandom, testSeed } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
 import { EVENTSTOREDB_HOME, HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
 /** Programs, each killed at moments of its own until it ends; more where it is requested. */
-const PROGRAMS = Number(process.env.COUNTERSIGN_KILLS ?? 150)
+const PROGRAMS = Number(process.env.COUNTERSIGN_KILLS ?? rounds(40, 40, 150))
 const PROGRAMS_ON_EVENTSTOREDB = Math.ceil(PROGRAMS / 5)
 const COMMANDS_MAX = 24
 const LIVES_MAX = 40
@@ -103,7 +104,7 @@ for (const { name, open, programs } of kinds) {
       for (let program = 0; program < programs; program += 1) {
         await using home = await open()
         const bank = new Bank()
-        const draw = seededRandom(program)
+        const draw = seededRandom(testSeed(program))
         const go = program % 2 === 0
         const lives: string[] = []
         let ended: string | undefined

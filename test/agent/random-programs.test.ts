@@ -108,7 +108,7 @@ function expectedOf(program: readonly Work[], calls: readonly JsonObject[], prov
   return at(program, undefined)
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(30, 600), 'over HTTP': rounds(3, 40) }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(20, 200, 600), 'over HTTP': rounds(2, 20, 40) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random programs ${name}`)

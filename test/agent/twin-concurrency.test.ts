@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { TEST_SEED } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 import { observedTogether, TOGETHER, type Together } from '../support/twin-concurrency.ts'
-import { mustBeSame, SEED } from '../support/twin-log.ts'
+import { mustBeSame } from '../support/twin-log.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, type TestHome } from './homes.ts'
 
@@ -84,11 +85,11 @@ for (const { name, open } of HOMES) {
             await replayed(home, program, { id: `whole-${number}`, log: whole.log })
             kills += (await killed(home, program, { id: `killed-${number}`, commands })) ? 0 : 1
           }),
-          { numRuns: RUNS[name] ?? 1, seed: SEED, includeErrorInReport: true },
+          { numRuns: RUNS[name] ?? 1, seed: TEST_SEED, includeErrorInReport: true },
         )
       } finally {
         clearInterval(ticking)
-        console.log(`twin concurrency ${name}: seed ${SEED}, ${number} programs, ${kills} kills`)
+        console.log(`twin concurrency ${name}: seed ${TEST_SEED}, ${number} programs, ${kills} kills`)
       }
     },
   )

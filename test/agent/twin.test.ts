@@ -3,8 +3,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bufferCodec, dateCodec, mapCodec } from '../../src/agent/calls/codecs.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { TEST_SEED } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
-import { mustBeSame, SEED } from '../support/twin-log.ts'
+import { mustBeSame } from '../support/twin-log.ts'
 import { normal, type Observed, observed, PROGRAM, type Step, World } from '../support/twin-programs.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, type TestHome } from './homes.ts'
@@ -99,9 +100,9 @@ for (const { name, open } of HOMES) {
             if (came.isOver || !EVERY) break
           }
         }),
-        { numRuns: RUNS[name] ?? 1, seed: SEED, includeErrorInReport: true },
+        { numRuns: RUNS[name] ?? 1, seed: TEST_SEED, includeErrorInReport: true },
       )
-      if (EVERY) console.log(`twin ${name}: seed ${SEED}, ${number} programs, ${kills} kills`)
+      if (EVERY) console.log(`twin ${name}: seed ${TEST_SEED}, ${number} programs, ${kills} kills`)
     },
   )
 

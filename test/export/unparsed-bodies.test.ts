@@ -8,6 +8,7 @@ import { checkedEvent, ledgerEvent } from '../../src/ledger/read/parse-record.ts
 import { readHeader } from '../../src/signing/header-reader.ts'
 import { storeOfEveryEvent, TENANT } from '../support/every-event.ts'
 import { collect } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 
 const test = suite('unparsed bodies')
 const STORED = [
@@ -59,7 +60,7 @@ test('a body that lines carry unparsed stands in them as it is stored where it i
       assert.equal(looked.data, found ?? {})
       assert.is(looked.texts.data, shown)
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(120, 500) },
   )
 })
 

@@ -17,6 +17,7 @@ import type { ReadRecord } from '../../src/store/event-store.ts'
 import { storeOfEveryEvent, TENANT } from '../support/every-event.ts'
 import { plainActivity, plainCloudEvent } from '../support/plain-lines.ts'
 import { collect } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 
 const test = suite<{ records: readonly ReadRecord[] }>('lines that are put together of written texts')
 const SCOPE = {
@@ -119,7 +120,7 @@ test('of altered events as well: whatever their headers and bodies say, the line
       assertPlain(ledgerEvent({ ...record, header: header.slice(1) }))
       assertPlain(sound({ ...record, data: canonical(data) ?? record.data }))
     }),
-    { numRuns: 120 },
+    { numRuns: rounds(30, 120) },
   )
 })
 
@@ -146,7 +147,7 @@ test('a text within a string of JSON, or a cell of CSV, is, byte for byte, what 
       const doubled = texts.map((each) => each.replaceAll('"', '""')).join('')
       assert.is(Buffer.from(file.take()).toString(), Buffer.from(doubled).toString())
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(75, 300) },
   )
 })
 
@@ -161,7 +162,7 @@ test('a row of CSV is quoted as the library that is known for it quotes (RFC 418
     fc.property(fc.array(safe, { minLength: 1, maxLength: 6 }), (cells) => {
       assert.is(csvRow(cells), stringify([cells], { record_delimiter: 'windows', quoted_match: border }))
     }),
-    { numRuns: 120 },
+    { numRuns: rounds(30, 120) },
   )
 })
 

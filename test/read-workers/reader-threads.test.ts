@@ -13,6 +13,7 @@ import { readSettings, type Settings } from '../../src/settings/config.ts'
 import { StoreUnavailableError } from '../../src/store/event-store.ts'
 import { NO_INDEX } from '../support/no-index.ts'
 import { collect } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 import { drive } from '../support/run-driver.ts'
 import { rowsOf, setColumn } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -69,7 +70,8 @@ test('an export is the same, byte for byte, whichever thread makes it: in each f
       const here = await fileOf(ledger, { format, ...what, resume: { until, offset: 0 } }, undefined)
       assert.is(await fileOf(ledger, { format, ...what, resume: { until, offset: 0 } }, readers), here, format)
       const bytes = Buffer.from(here)
-      for (const offset of [1, Math.floor(bytes.length / 2), bytes.length - 1]) {
+      const middle = Math.floor(bytes.length / 2)
+      for (const offset of rounds(0, 1) === 1 ? [1, middle, bytes.length - 1] : [middle]) {
         const rest = await bytesOf(ledger, { format, ...what, resume: { until, offset } }, readers)
         assert.ok(rest.equals(bytes.subarray(offset)), `${format} from ${offset}`)
       }

@@ -16,6 +16,7 @@ import { readSettings, type Settings } from '../../src/settings/config.ts'
 import { AUDIT_FILE, LOG_FILE } from '../../src/settings/places.ts'
 import { NO_INDEX } from '../support/no-index.ts'
 import { collect } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 import { drive } from '../support/run-driver.ts'
 import { rowsOf, setColumn } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -104,7 +105,9 @@ for (const isAltered of [false, true])
         for (const stretchBytes of [1, 30_000]) {
           const bodies = new SideBySide({ readers: counted, positionsMin: 1, stretchBytes })
           const before = elsewhere
-          for (const offset of [0, 1, Math.floor(here.length / 3), here.length - 1]) {
+          const middle = Math.floor(here.length / 3)
+          const quick = [stretchBytes === 1 ? middle : 0]
+          for (const offset of rounds(0, 1) === 1 ? [0, 1, middle, here.length - 1] : quick) {
             const rest = await fileOf(ledger, { format, ...what, resume: { until, offset } }, bodies)
             assert.ok(rest.equals(here.subarray(offset)), `${format} from ${offset}, stretches of ${stretchBytes}`)
           }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parseJson, parseJsonOrUndefined } from '../../schemas/json.ts'
+import { rounds } from '../support/rounds.ts'
 
 const test = suite('JSON as the language defines it')
 
@@ -68,7 +69,7 @@ test('any text is read as the compiler of the language reads it, in one pass aft
         assert.equal(listed(parseJson(text)), listed(readApart(text)))
       }
     }),
-    { numRuns: 400 },
+    { numRuns: rounds(100, 400) },
   )
 })
 

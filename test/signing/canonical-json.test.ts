@@ -6,6 +6,7 @@ import { CANONICAL_MAX_DEPTH, canonicalJson } from '../../src/signing/canonical-
 import { isCanonicalJson } from '../../src/signing/canonical-scan.ts'
 import { parseStrictText } from '../../src/signing/strict-json.ts'
 import { anyCharacter } from '../support/any-character.ts'
+import { rounds } from '../support/rounds.ts'
 import { readVectors } from './vectors.ts'
 
 interface Pair {
@@ -59,7 +60,7 @@ test('the text equals a slow reference, and is its own canonical form (SEAL-1)',
       assert.is(text, reference(value))
       assert.is(canonicalJson(JSON.parse(text)), text)
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(100, 500) },
   )
 })
 
@@ -139,7 +140,7 @@ test('the scan for canonical text agrees with parsing and writing again', () => 
     fc.property(text, (candidate) => {
       assert.is(isCanonicalJson(candidate, 8), isCanonicalReference(candidate), candidate)
     }),
-    { numRuns: 4000 },
+    { numRuns: rounds(500, 4_000) },
   )
 })
 
@@ -153,7 +154,7 @@ test('members are in order by their UTF-16 code units, whatever is escaped in th
       const text = `{${members.join(',')}}`
       assert.is(isCanonicalJson(text, 8), isCanonicalReference(text), text.slice(0, 80))
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(300, 3_000) },
   )
 })
 

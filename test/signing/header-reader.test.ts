@@ -8,6 +8,7 @@ import { checkRecord } from '../../src/signing/check.ts'
 import { readAnyHeader, readHeader } from '../../src/signing/header-reader.ts'
 import { readPlainHeader } from '../../src/signing/plain-header.ts'
 import { headerParts } from '../../src/signing/seal.ts'
+import { rounds } from '../support/rounds.ts'
 import { fullEvent, keys } from './check-fixtures.ts'
 import { faultCodes, NOW } from './fixtures.ts'
 
@@ -73,7 +74,7 @@ test('the hand-written header check agrees with the schema', () => {
       const text = canonicalJson(header as Json)
       assert.is(readHeader(text).ok, Header.safeParse(header).success, text)
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(500, 3_000) },
   )
 })
 
@@ -84,7 +85,7 @@ test('the short way of reading a header and the long one give the same', () => {
       const plain = readPlainHeader(text)
       if (plain !== undefined) assert.equal(plain, readAnyHeader(text))
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(500, 3_000) },
   )
   assert.ok(readPlainHeader(event.record.header), 'the short way must be taken')
 })

@@ -1,5 +1,5 @@
 /**
- * @module Child of `sqlite-disk-faults.test.ts`: runs on the faulty disk and prints what it saw. Arguments: folder, and the sweeps as
+ * @module Child of `sqlite-disk-faults.long.test.ts`: runs on the faulty disk and prints what it saw. Arguments: folder, and the sweeps as
  * JSON. For each it appends in rounds while the n-th operation fails, waits until the store is ready again, and reports for each append its
  * result, what the store held when it was ready, and what the file holds in the end.
  */

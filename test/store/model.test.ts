@@ -23,7 +23,7 @@ async function agrees(setUp: () => Promise<RealStore>, numRuns: number): Promise
 }
 
 test('in whatever order it is used, the memory store agrees with a plain list', async () => {
-  await agrees(async () => ({ store: openMemoryStore({ pageRecords: 3 }) }), rounds(100, 1_000))
+  await agrees(async () => ({ store: openMemoryStore({ pageRecords: 3 }) }), rounds(60, 400, 1_000))
 })
 
 test('in whatever order it is used and reopened, the sqlite store agrees with a plain list', async () => {
@@ -36,7 +36,7 @@ test('in whatever order it is used and reopened, the sqlite store agrees with a 
       const reopen = () => openSqliteStore({ path, limits: { groupRecords: 6 } })
       return { store: await reopen(), reopen }
     },
-    rounds(8, 60),
+    rounds(5, 60),
   )
 })
 

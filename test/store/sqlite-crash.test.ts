@@ -3,13 +3,13 @@ import * as assert from 'uvu/assert'
 import type { ReadRecord } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { type Ack, killedAfter } from '../support/killed-store.ts'
-import { seededRandom } from '../support/random.ts'
+import { seededRandom, testSeed } from '../support/random.ts'
 import { collect } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const CYCLES = rounds(4, 60)
-const random = seededRandom(1)
+const CYCLES = rounds(2, 15, 60)
+const random = seededRandom(testSeed(1))
 
 const test = suite('sqlite store killed at any moment')
 

@@ -1,9 +1,10 @@
 import { suite } from 'uvu'
 import { killUnderLoad } from '../support/kill-cycles.ts'
+import { rounds } from '../support/rounds.ts'
 
 const test = suite('kill -9 of the server, many times')
 /** `COUNTERSIGN_KILLS` kills it so often instead, for slices of the whole. */
-const KILLS = Number(process.env.COUNTERSIGN_KILLS ?? 200)
+const KILLS = Number(process.env.COUNTERSIGN_KILLS ?? rounds(40, 40, 200))
 
 test(`${KILLS} kills under load: nothing acknowledged is lost, nothing retried is doubled, verify and replay agree (F1)`, async () => {
   const { restartMs, acknowledged, events } = await killUnderLoad({ cycles: KILLS })

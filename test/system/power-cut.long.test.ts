@@ -9,12 +9,13 @@ import type { DiskOperation } from '../support/power-cut/recorded-disk.ts'
 import { type DiskHistory, faultyImages, recorded, without } from '../support/power-cut/sample-images.ts'
 import { bundledProgram } from '../support/program.ts'
 import { collect } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('a ledger: the power goes')
-const IMAGES = 120
+const IMAGES = rounds(36, 36, 120)
 const CONTROLS = 24
-const MOVED = 30
+const MOVED = rounds(10, 10, 30)
 const REBUILT_EVERY = 4
 const RUNS = 12
 const CHILD = bundledProgram('test/system/power-cut-child.js')

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { countersign } from '../support/command-line.ts'
+import { rounds } from '../support/rounds.ts'
 import { startServer } from '../support/server-process.ts'
 import { Workload } from '../support/workload.ts'
 
 const test = suite('a server under load for long')
 
-/** Half an hour says more: COUNTERSIGN_SOAK_SECONDS=1800. */
-const SECONDS = Number(process.env.COUNTERSIGN_SOAK_SECONDS ?? 30)
+const SECONDS = Number(process.env.COUNTERSIGN_SOAK_SECONDS ?? rounds(20, 20, 1_800))
 const SAMPLES = 10
 /** After the first third a server has loaded its code and filled its caches as far as this load does. */
 const GROWTH_MAX_BYTES = 64 * 1024 * 1024

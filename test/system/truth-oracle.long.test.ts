@@ -6,6 +6,8 @@ import * as assert from 'uvu/assert'
 import { VERIFIER_FILE } from '../../src/verify/bundle/own-file.ts'
 import { verifyBundle } from '../../src/verify/bundle/verify-bundle.ts'
 import { findProgram } from '../support/find-program.ts'
+import { TEST_SEED } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
 import { ROOT } from '../support/source-root.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { NOT_YET } from './truth-oracle-not-yet.ts'
@@ -13,9 +15,8 @@ import { CLASSES, runRounds, type Tally, tallyLines } from './truth-oracle-round
 
 const test = suite('truth oracle')
 
-const SEED = Number(process.env.COUNTERSIGN_TEST_SEED ?? Math.floor(Math.random() * 1e9))
 /** One round of all classes in any case; another one begins so early only. */
-const AGAIN_BEFORE_MS = 60_000
+const AGAIN_BEFORE_MS = rounds(15_000, 15_000, 600_000)
 /** So many bundles are checked by the built verifier as well: a process each. */
 const BY_PROCESS = 8
 
@@ -25,10 +26,10 @@ test.after(() => kept[Symbol.dispose]())
 test('after any damage no exit claims more than is true, but for those that are known to (A350, LOG-50)', async () => {
   const begunMs = performance.now()
   const tally = await runRounds({
-    ...{ seed: SEED, classes: CLASSES, keep: kept.path },
+    ...{ seed: TEST_SEED, classes: CLASSES, keep: kept.path },
     goesOn: (_, rounds) => rounds === 0 || performance.now() - begunMs < AGAIN_BEFORE_MS,
   })
-  const again = `COUNTERSIGN_TEST_SEED=${SEED} node scripts/test.mjs --long truth-oracle`
+  const again = `COUNTERSIGN_TEST_SEED=${TEST_SEED} node scripts/test.mjs --long truth-oracle`
   console.log([again, ...tallyLines(tally)].join('\n'))
   assert.equal(newIn(tally), [], again)
   assert.equal(goneFrom(tally), [], `${again}: these claim no more than is true now: take them out of NOT_YET`)

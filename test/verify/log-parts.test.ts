@@ -13,6 +13,7 @@ import type { Completeness } from '../../src/verify/export-completeness.ts'
 import { exportPages } from '../../src/verify/export-records.ts'
 import { type VerifyKeys, verifyRecords } from '../../src/verify/verify-records.ts'
 import { type LogKey, trailerLine, treeOf } from '../support/forgery.ts'
+import { rounds } from '../support/rounds.ts'
 import { type TestLogs, testLogs } from '../support/test-logs.ts'
 import { ORIGIN } from '../support/test-store.ts'
 
@@ -154,7 +155,7 @@ test('a head of any shape is read or named, and none makes a part of other event
       if (text === site.second) return
       assert.is((await look(site, text)).verdict, 'TAMPERED')
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(60, 200) },
   )
 })
 

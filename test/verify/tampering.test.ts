@@ -6,6 +6,7 @@ import { verifyTarget } from '../../src/cli/verify-target.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import type { VerifyFault } from '../../src/verify/fault.ts'
 import type { VerifyResult } from '../../src/verify/verify-records.ts'
+import { rounds } from '../support/rounds.ts'
 import { type SmallStore, smallStore } from '../support/small-store.ts'
 import { rowsOf, type StoreRow, setColumn, tamper } from '../support/tamper.ts'
 
@@ -102,7 +103,7 @@ tampering(
         assert.is(seen.result.verdict, 'TAMPERED')
         assert.equal(named(seen), [placeOf(row)], JSON.stringify(seen.faults))
       }),
-      { numRuns: 120 },
+      { numRuns: rounds(30, 120) },
     )
   },
 )
@@ -307,7 +308,7 @@ tampering('two events whose contents were swapped are both named, and no other',
       assert.is(seen.result.verdict, 'TAMPERED')
       assert.equal(named(seen), [placeOf(a), placeOf(b)].sort(), JSON.stringify(seen.faults))
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(20, 60) },
   )
 })
 
@@ -326,7 +327,7 @@ tampering('an event that was written over with a copy of another is named', asyn
       assert.is(seen.result.verdict, 'TAMPERED')
       assert.equal(named(seen), [placeOf(target)], JSON.stringify(seen.faults))
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(20, 60) },
   )
 })
 

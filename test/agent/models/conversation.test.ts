@@ -28,8 +28,8 @@ import { codeOf, HOMES, killedAfter, LONG_MS, rejection, type TestHome } from '.
 
 const test = suite('model conversations on record')
 const [IN_PROCESS = never()] = HOMES
-/** All of the claim in the long suite: each turn sends all turns before it. */
-const TURNS = rounds(25, 61)
+/** All of the claim in the soak: each turn sends all turns before it. */
+const TURNS = rounds(15, 40, 61)
 const said = (turn: number): string => `${turn}: ${'what was said '.repeat(200)}`
 
 function never(): never {
@@ -227,7 +227,7 @@ test('any request follows from any other by its change, and by no other (RUN-84)
       const forged = { ...passed, changed: { ...passed.changed, z: 'more' } }
       assert.throws(() => wholeRequest(before, forged), /does not follow/)
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(100, 300) },
   )
 })
 

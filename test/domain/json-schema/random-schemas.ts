@@ -1,6 +1,6 @@
 /** @module Schemas and payloads made from a seed: the same seed, the same pair. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { pick, seededRandom } from '../../support/random.ts'
+import { pick, seededRandom, testSeed } from '../../support/random.ts'
 
 export interface Random {
   /** 0 up to `below`, whole. */
@@ -9,7 +9,7 @@ export interface Random {
 }
 
 export function randomOf(seed: number): Random {
-  const random = seededRandom(seed)
+  const random = seededRandom(testSeed(seed))
   return { whole: (below) => Math.floor(random() * below), one: (of) => pick(random, of) }
 }
 

@@ -67,7 +67,7 @@ test('a verdict at once is the one that the whole judgement comes to, whatever p
     }),
     { numRuns: rounds(600, 5_000) },
   )
-  assert.ok(atOnce > 20, `${atOnce} of them were judged at once`)
+  assert.ok(atOnce > 8, `${atOnce} of them were judged at once`)
 })
 
 test('what leaves all that is protected in place is judged at once, by whom and with what it may be', () => {

@@ -52,7 +52,7 @@ test('lists under critical keys in another order are no change', () => {
       const { verdict, confidence, diff } = judge(before, shuffled(before, randomFrom(seed)))
       assert.equal({ verdict, confidence, diff }, { verdict: 'accept', confidence: 1, diff: empty })
     }),
-    { numRuns: rounds(200, 500) },
+    { numRuns: rounds(60, 500) },
   )
 })
 
@@ -64,7 +64,7 @@ test('whatever is added, in any depth, contradicts nothing', () => {
       const { verdict, confidence } = judge(before, { ...(after as JsonObject), more: 1 })
       assert.equal({ verdict, confidence }, { verdict: 'accept', confidence: 1 })
     }),
-    { numRuns: rounds(400, 1_000) },
+    { numRuns: rounds(120, 1_000) },
   )
 })
 
@@ -87,7 +87,7 @@ test('taking any single leaf away is refused, at or above its place, until that 
       assert.is(judge(before, after, { supersedes }).verdict, 'accept')
       judged += 1
     }),
-    { numRuns: rounds(400, 1_000) },
+    { numRuns: rounds(120, 1_000) },
   )
   assert.ok(judged > 100)
 })
@@ -97,7 +97,7 @@ test('the order in which a sender writes members changes nothing in the verdict'
     fc.property(context, context, (before, after) => {
       deepStrictEqual(judge(reversedKeys(before), reversedKeys(after)), judge(before, after))
     }),
-    { numRuns: rounds(200, 500) },
+    { numRuns: rounds(60, 500) },
   )
 })
 
@@ -110,7 +110,7 @@ test('any two contexts are judged: shares are shares, findings fit their schema,
       for (const finding of findings) deepStrictEqual(Finding.parse(finding), finding)
       assert.is(verdict, findings.some(({ severity }) => severity === 'error') ? 'reject' : 'accept')
     }),
-    { numRuns: rounds(200, 500) },
+    { numRuns: rounds(60, 500) },
   )
 })
 

@@ -4,11 +4,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verifyBundle } from '../../../src/verify/bundle/verify-bundle.ts'
 import { writeBundle } from '../../support/bundles.ts'
+import { rounds } from '../../support/rounds.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { testLogs } from '../../support/test-logs.ts'
 
 const test = suite('export: spoiled bundles, at length')
-const RUNS = 3_000
+const RUNS = rounds(800, 800, 3_000)
 
 test('any change of a bundle, of any size and at any place, is seen', async () => {
   using folder = tempFolder()

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import type { BundleVerdict } from '../../../src/verify/bundle/verdict.ts'
 import { verifyBundle } from '../../../src/verify/bundle/verify-bundle.ts'
 import { unpackTar, writeBundle } from '../../support/bundles.ts'
+import { rounds } from '../../support/rounds.ts'
 import { type TempFolder, tempFolder } from '../../support/temp-folder.ts'
 import { testLogs } from '../../support/test-logs.ts'
 
@@ -90,7 +91,7 @@ test('one changed byte anywhere in the archive is seen', (context) => {
       tar[at] = (tar[at] ?? 0) ^ change
       mustFail(judged(context, tar), `byte ${at}`)
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(40, 150) },
   )
 })
 
@@ -109,7 +110,7 @@ test('an archive that was cut at any length is INCOMPLETE or worse (F30)', (cont
     fc.property(fc.nat(context.tar.length - 1), (length) => {
       mustFail(judged(context, context.tar.subarray(0, length)), `cut at ${length}`)
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(40, 150) },
   )
 })
 
@@ -211,7 +212,7 @@ test('random bytes, an empty file and files that are no JSON never make it throw
     fc.property(fc.uint8Array({ maxLength: 3_000 }), (bytes) => {
       mustFail(judged(context, Buffer.from(bytes)), 'random')
     }),
-    { numRuns: 50 },
+    { numRuns: rounds(15, 50) },
   )
   for (const content of [
     '',

@@ -14,7 +14,7 @@ import {
 import { openDatabase } from '../../../src/store/sqlite/open.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 import { auditEntry } from '../../support/audit-entry.ts'
-import { seededRandom } from '../../support/random.ts'
+import { seededRandom, testSeed } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { testLedger } from '../../support/test-ledger.ts'
 
@@ -39,7 +39,7 @@ interface Charged {
 
 /** Half of the leaves cost something, in either direction. */
 function logOf(seed: number) {
-  const random = seededRandom(seed)
+  const random = seededRandom(testSeed(seed))
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
   const charged: Charged[] = []
   const entries = Array.from({ length: LEAVES }, (_, leaf) => {

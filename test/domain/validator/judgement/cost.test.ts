@@ -21,7 +21,7 @@ const object = (length: number, make: (i: number) => [string, Json]): JsonObject
   Object.fromEntries(list(length, make))
 
 /** All of the claim in the long suite; a quarter of the size shows the same in a sixteenth of what a product would take. */
-const KB = rounds(50, 200)
+const KB = rounds(25, 200)
 const many = <T>(length: number, make: (i: number) => T): T[] => list(Math.floor((length * KB) / 200), make)
 const keys = (length: number, make: (i: number) => [string, Json]): JsonObject => Object.fromEntries(many(length, make))
 

@@ -7,7 +7,7 @@ import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { Pauses } from '../../../../src/domain/paced.ts'
 import { addToolResult, type Evidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
 import { judgeHandoff, validateHandoff } from '../../../../src/domain/validator/validate.ts'
-import { seededRandom } from '../../../support/random.ts'
+import { seededRandom, testSeed } from '../../../support/random.ts'
 
 const test = suite('judgement: hostile documents')
 
@@ -110,7 +110,7 @@ function evidenceOf(results: readonly Json[]): Evidence {
 }
 
 function judgeOne(seed: number): { readonly most: number; readonly total: number } {
-  const next = seededRandom(seed)
+  const next = seededRandom(testSeed(seed))
   const before = { facts: grow(next), entities: grow(next) }
   const payload = changed(before, { share: [0, 0.02, 1][seed % 3] as number, next }) as JsonObject
   const policy = resolvePolicy(policyOf(next))
