@@ -1,9 +1,10 @@
 /** @module The part of a run's fold that follows calls and compensations. */
+import type { CallStatus } from '../schemas/call-status.ts'
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { FoldTable } from './fold-table.ts'
 import { useApproval } from './run-approvals.ts'
-import { type CallState, type CallStatus, isUndoing, type RunState, safeKey } from './run-state.ts'
+import { type CallState, isUndoing, type RunState, safeKey } from './run-state.ts'
 
 export const CALL_FOLDS = {
   ToolCallClaimed: foldClaim,

@@ -2,6 +2,7 @@
  * @module The state of a run: what decisions are made on. JSON throughout, so that it can be cached, and free of results and
  * payloads but for the established context: it does not grow with what agents record (STR-6).
  */
+import type { CallStatus } from '../schemas/call-status.ts'
 import type { EventBody } from '../schemas/events.ts'
 import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
@@ -22,16 +23,6 @@ export const REFUSALS_PER_WINDOW = 20
 /** Names come from callers; the mark keeps `__proto__` and integer-like names from meaning anything to an object. */
 export type Slots<T> = { [name: string]: T }
 export const safeKey = (name: string): string => `$${name}`
-
-export type CallStatus =
-  | 'claimed'
-  | 'succeeded'
-  | 'failed'
-  | 'in-doubt'
-  | 'compensating'
-  | 'compensated'
-  | 'compensation-failed'
-  | 'compensation-unknown'
 
 const UNDOING: ReadonlySet<CallStatus> = new Set<CallStatus>([
   'compensating',

@@ -205,7 +205,9 @@ async function plainTypes(dist, path, names) {
     [JsonValue, 'Json'],
     [JsonRecord, 'JsonObject'],
   ])
-  return [...names].sort().map((name) => declarationOf(module, name, known, path))
+  const texts = [...names].sort().map((name) => declarationOf(module, name, known, path))
+  // No member of an answer is undefined (`Plain`).
+  return path.startsWith('schemas/answers/') ? texts.map((text) => text.replaceAll(' | undefined', '')) : texts
 }
 
 function declarationOf(module, name, known, path) {

@@ -8,7 +8,7 @@ import { Redacted } from '../redaction.ts'
 import { BudgetLimits, JsonRecord, JsonValue, Uuid, ValueRef } from '../values.ts'
 
 /** Where a branch run came from. */
-const BranchOrigin = z.strictObject({
+export const BranchOrigin = z.strictObject({
   run: RunId,
   atStep: z.int().min(0),
   /** Revision and digest of the parent's event that established the step. */
@@ -19,7 +19,7 @@ const BranchOrigin = z.strictObject({
 })
 
 /** The call that a child run is the work of. */
-const ParentCall = z.strictObject({
+export const ParentCall = z.strictObject({
   run: RunId,
   callId: Uuid,
   /** How many runs this one lies below: 1 where its parent is nobody's child. */

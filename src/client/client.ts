@@ -1,5 +1,7 @@
 /** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
 
+import type { AnswerTo } from '../../schemas/answers/commands.ts'
+import type { ContextAnswer, RunAnswer } from '../../schemas/answers/runs.ts'
 import { type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
 import { runsUnreadable } from './errors.ts'
@@ -27,10 +29,10 @@ export interface CommandOptions extends AskOptions {
 }
 
 /** `created`: something new was recorded; `replayed`: the answer of an earlier request under the same key. */
-export interface Recorded {
+export interface Recorded<Body extends JsonObject = JsonObject> {
   readonly created: boolean
   readonly replayed: boolean
-  readonly body: JsonObject
+  readonly body: Body
 }
 
 /** One outcome of a batch: the status and body that the command would have had alone. */
@@ -75,11 +77,11 @@ export type Query = Readonly<Record<string, string | number | undefined>>
 export interface Client {
   readonly url: string
   /** Carries out one command; `runId` is ignored where `start` names none. */
-  execute(runId: string, command: Command, options?: CommandOptions): Promise<Recorded>
+  execute<C extends Command>(runId: string, command: C, options?: CommandOptions): Promise<Recorded<AnswerTo<C>>>
   /** At most 256 commands, in order. A refused item is an answer here, never thrown. */
   batch(items: readonly BatchItem[], options?: CommandOptions): Promise<readonly BatchAnswer[]>
-  run(runId: string, options?: AskOptions): Promise<JsonObject>
-  context(runId: string, at?: Query, options?: AskOptions): Promise<JsonObject>
+  run(runId: string, options?: AskOptions): Promise<RunAnswer>
+  context(runId: string, at?: Query, options?: AskOptions): Promise<ContextAnswer>
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
   /** A large value of a run, by the digest in `argsRef` or `resultRef` of a call, or in `inputRef` or `outputRef` of the run. */
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
@@ -121,20 +123,21 @@ const PAGE_ITEMS = 500
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options)
 
-  const get = async (path: string, query: Query, { signal }: AskOptions): Promise<JsonObject> =>
-    (await transport.json({ method: 'GET', path: path + search(query), signal })).body
+  // What the ledger answers is what its description at /openapi.json says: the types are of the same schemas.
+  const get = async <Body extends JsonObject>(path: string, query: Query, { signal }: AskOptions): Promise<Body> =>
+    (await transport.json({ method: 'GET', path: path + search(query), signal })).body as Body
 
   const pages = (path: string, query: Query, options: AskOptions, member?: 'reservations') =>
     pagesOf(get, { path, query, member }, options)
 
   return {
     url: transport.url,
-    execute: async (runId, command, options = {}) => {
+    execute: async <C extends Command>(runId: string, command: C, options: CommandOptions = {}) => {
       const answer = await transport.json(post(commandPath(runId, command), command.body, options))
       return {
         created: answer.status === 201,
         replayed: answer.headers.get('idempotency-replayed') === 'true',
-        body: answer.body,
+        body: answer.body as AnswerTo<C>,
       }
     },
     batch: async (items, options = {}) => {

@@ -1,5 +1,7 @@
 /** @module `countersign/client`: the ledger over HTTP, from Node or a browser. */
 
+export type { AnswerTo } from '../../schemas/answers/commands.ts'
+export type { ContextAnswer, RunAnswer } from '../../schemas/answers/runs.ts'
 export type { LedgerErrorCode } from '../../schemas/error-code.ts'
 export type {
   AskOptions,

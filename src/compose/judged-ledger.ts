@@ -102,14 +102,14 @@ class Judging {
     const caller = { tenant, actor: this.#by.name }
     const run = await this.#ledger.run(caller, runId)
     if (!run.ok || run.value.status !== 'open') return
-    if ((run.value.policy as { judge?: string } | undefined)?.judge === undefined) return
+    if (run.value.policy.judge === undefined) return
     const after = await this.#ledger.context(caller, runId, { step })
     if (!after.ok) return
     const { revision, agent, context } = after.value
-    const before = await this.#ledger.context(caller, runId, { revision: Number(revision) - 1 })
+    const before = await this.#ledger.context(caller, runId, { revision: revision - 1 })
     if (!before.ok) return
-    const place = { ledgerId: this.#ledger.ledgerId, tenant, run: runId, step, agent: agent ?? '' }
-    const handoff = { ...place, before: before.value.context ?? {}, after: context ?? {} }
+    const place = { ledgerId: this.#ledger.ledgerId, tenant, run: runId, step, agent }
+    const handoff = { ...place, before: before.value.context, after: context }
     const judgement = await this.#by.judge(handoff, this.#ended.signal)
     if (this.#ended.signal.aborted) return
     if (judgement.verdict === 'unavailable') this.#known.delete(JSON.stringify(job))

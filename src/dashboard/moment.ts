@@ -53,7 +53,7 @@ export async function momentOf(view: View<MomentQuery>): Promise<Moment | undefi
 }
 
 async function ofEvent({ caller, deps, run }: View, asOf: string, revision: number): Promise<Moment> {
-  const last = runOf(orRefused(await deps.ledger.run(caller, run))).revision
+  const last = orRefused(await deps.ledger.run(caller, run)).revision
   if (revision <= last) return { asOf, revision }
   throw new Refused({ code: 'invalid-query', detail: `The run has no event ${revision}: its last one is ${last}.` })
 }

@@ -40,7 +40,7 @@ export async function readRefusal(view: View<MomentQuery>, revision: number): Pr
     throw new Refused({ code: 'unknown-step', detail: `Event ${revision} of the run is no refused handoff.` })
   }
   const context = orRefused(await deps.ledger.context(caller, runId, { revision: revision - 1 }))
-  const before = context.context as JsonObject
+  const before = context.context
   const rewound =
     run.revision > revision && after?.header.type === 'RunRewound'
       ? EVENTS.RunRewound.schema.safeParse(after.data)
@@ -59,7 +59,7 @@ export async function readRefusal(view: View<MomentQuery>, revision: number): Pr
       findings,
       supersedes: envelope.data.supersedes,
     }),
-    standing: { step: Number(context.step), agent: String(context.agent) },
+    standing: { step: context.step, agent: context.agent },
     provenance: await searchProvenance(view, { before, revision, findings, policy: run.policy }),
     story: await storyFor(deps, caller, { run: runId, revision: run.revision, window, isPast: moment !== undefined }),
     faults: orRefused(await deps.ledger.checkEvent(caller, runId, revision)).faults,

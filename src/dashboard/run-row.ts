@@ -1,7 +1,7 @@
 /** @module A row of the run list and the state of a run, read out of the ledger's answers with the types that pages need. */
 import { z } from 'zod'
+import type { RunAnswer } from '../../schemas/answers/runs.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { ResolvedPolicy } from '../../schemas/policy.ts'
 
 const Text = z.string()
 const Whole = z.number()
@@ -38,56 +38,14 @@ export function rowOf(item: JsonObject): Row {
   return RowSchema.parse(item)
 }
 
-const RunSchema = z.object({
-  runId: Text,
-  name: Text,
-  status: Text,
-  compensation: Text.optional(),
-  seal: z.literal('invalid').optional(),
-  revision: Whole,
-  actor: Text,
-  principal: Text.optional(),
-  startedAt: Text,
-  updatedAt: Text,
-  tags: z.array(Text),
-  step: Whole,
-  contextDigest: Text,
-  rejections: Whole,
-  rewinds: Whole,
-  agents: z.array(Text),
-  policy: ResolvedPolicy,
-  budget: z.object({
-    tokens: Whole,
-    cost: Text,
-    reservedTokens: Whole,
-    reservedCost: Text,
-    currency: Text.optional(),
-    limits: z.object({ tokens: Whole.optional(), cost: Text.optional() }),
-  }),
-  calls: Whole,
-  openCalls: z.array(z.object({ callId: Text, tool: Text, status: Text, overdue: z.boolean().optional() })),
-  openReservations: z.array(Text),
-  waiting: z
-    .array(
-      z.object({
-        for: z.enum(['approval', 'signal', 'time']),
-        approvalId: Text.optional(),
-        tool: Text.optional(),
-        name: Text.optional(),
-        since: Text,
-        until: Text.optional(),
-      }),
-    )
-    .default([]),
-  heldSignals: z.array(z.object({ signalId: Text, name: Text, receivedAt: Text })).default([]),
-  childOf: z.object({ run: Text, callId: Text, depth: Whole }).optional(),
-  /** The moment that it is shown at, as addresses have it; absent: now. */
-  asOf: Text.optional(),
-  children: z.array(z.object({ run: Text, callId: Text, tool: Text.optional(), status: Text.optional() })),
-})
+/** The state of a run as pages have it. */
+export interface Run extends Omit<RunAnswer, 'asOf'> {
+  readonly waiting: NonNullable<RunAnswer['waiting']>
+  readonly heldSignals: NonNullable<RunAnswer['heldSignals']>
+  /** The moment that it is shown at, as addresses have it; undefined: now. */
+  readonly asOf: string | undefined
+}
 
-export type Run = z.output<typeof RunSchema>
-
-export function runOf(value: JsonObject, asOf?: string): Run {
-  return { ...RunSchema.parse(value), asOf }
+export function runOf({ waiting = [], heldSignals = [], ...answer }: RunAnswer, asOf?: string): Run {
+  return { ...answer, waiting, heldSignals, asOf }
 }

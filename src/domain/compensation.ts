@@ -1,7 +1,7 @@
 /** @module Rollback: what is undone, in which order, and how it ended (RUN-28 to RUN-33). */
 
-import type { CallStatus } from '../../projections/run-state.ts'
 import { type CallState, isUndoing, type RunState, safeKey } from '../../projections/run-state.ts'
+import type { CallStatus } from '../../schemas/call-status.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartCompensation } from '../../schemas/requests.ts'
 import { append, covers, type Decision, type Draft, type Env, mustOwn, refuse } from './decision.ts'

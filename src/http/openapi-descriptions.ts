@@ -240,11 +240,11 @@ export interface Parameter extends Node {
 }
 
 /** Describes what is not described yet; `above` is the name of the member, or the last word of the path, that it belongs to. */
-export function describeMembers(node: Node | undefined, above: string): void {
+export function describeMembers(node: Node | undefined, above: string, texts = MEMBERS): void {
   if (node === undefined) return
   for (const [name, member] of Object.entries(node.properties ?? {})) {
-    member.description ??= MEMBERS[`${above}.${name}`] ?? MEMBERS[name]
-    describeMembers(member, name)
+    member.description ??= texts[`${above}.${name}`] ?? texts[name]
+    describeMembers(member, name, texts)
   }
   const inner = [
     node.items,
@@ -253,7 +253,7 @@ export function describeMembers(node: Node | undefined, above: string): void {
     ...(node.oneOf ?? []),
     ...(node.allOf ?? []),
   ]
-  for (const each of inner) if (typeof each === 'object') describeMembers(each, above)
+  for (const each of inner) if (typeof each === 'object') describeMembers(each, above, texts)
 }
 
 export function describeParameter(parameter: Parameter, above: string): void {

@@ -1,7 +1,8 @@
 /** @module The description of the API (OpenAPI 3.1), made from the same declarations that serve it. */
 import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
 import type { HttpEnv } from './http-context.ts'
-import { describeMembers, describeParameter, type Parameter } from './openapi-descriptions.ts'
+import { ANSWER_MEMBERS } from './openapi-answers.ts'
+import { describeMembers, describeParameter, MEMBERS, type Parameter } from './openapi-descriptions.ts'
 import type { Route } from './route.ts'
 
 /** RFC 9457, with the two members of ours that every problem has. */
@@ -35,12 +36,18 @@ export function openApiDocument(app: OpenAPIHono<HttpEnv>, version: string): str
     description: 'An append-only, signed ledger for AI-agent runs.',
     license: { name: 'MIT', identifier: 'MIT' },
   }
-  return JSON.stringify(described(app.getOpenAPI31Document({ openapi: '3.1.0', info }) as unknown as Document))
+  const servers = [{ url: '/', description: 'The ledger that serves this description.' }]
+  const document = app.getOpenAPI31Document({ openapi: '3.1.0', info, servers, security: [{ bearer: [] }] })
+  return JSON.stringify(described(document as unknown as Document))
 }
 
 interface Operation {
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
+  readonly requestBody?: Content
+}
+
+interface Content {
+  readonly content: Readonly<Record<string, { readonly schema: object }>>
 }
 
 interface Document {
@@ -60,12 +67,16 @@ function described(document: Document): Document {
       for (const { schema } of Object.values(requestBody?.content ?? {})) describeMembers(schema, last)
     }
   }
-  for (const schema of Object.values(document.components.schemas)) describeMembers(schema, '')
+  for (const [name, schema] of Object.entries(document.components.schemas))
+    describeMembers(schema, name, name === 'Problem' ? MEMBERS : { ...MEMBERS, ...ANSWER_MEMBERS })
   return document
 }
 
 function configOf(route: Route): RouteConfig {
-  const success = { description: 'Done', content: { [route.produces ?? 'application/json']: { schema: z.unknown() } } }
+  const success = {
+    description: 'Done',
+    content: { [route.produces ?? 'application/json']: { schema: route.answer ?? z.unknown() } },
+  }
   const others = Object.entries(route.answers ?? {}).map(([status, description]) => [
     status,
     status.startsWith('2') ? { ...success, description } : { description },
@@ -76,7 +87,7 @@ function configOf(route: Route): RouteConfig {
     operationId: operationId(route),
     summary: route.summary,
     tags: [route.tag],
-    ...(route.access !== 'open' && { security: [{ bearer: [...route.access.scopes] }] }),
+    security: route.access === 'open' ? [] : [{ bearer: [...route.access.scopes] }],
     request: requestOf(route),
     responses: { 200: success, ...Object.fromEntries(others), default: PROBLEM },
   }

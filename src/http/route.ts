@@ -65,6 +65,8 @@ interface RouteDocs {
   readonly tag: string
   /** Status numbers of success, beside the 200 that is assumed. */
   readonly answers?: Readonly<Record<number, string>>
+  /** Schema of the answer, where it is JSON. */
+  readonly answer?: z.ZodType
   /** Media type of the answer, where it is not JSON. */
   readonly produces?: string
   /** Schema of the body, where the route reads one. */

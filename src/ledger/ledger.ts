@@ -3,6 +3,8 @@
  * in-process runtime all stand on this interface and on nothing behind it.
  */
 
+import type { AnswerTo } from '../../schemas/answers/commands.ts'
+import type { ContextAnswer, RunAnswer } from '../../schemas/answers/runs.ts'
 import type { BatchItem, Command } from '../../schemas/commands.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
@@ -37,14 +39,14 @@ export interface RequestInfo {
   readonly idempotency?: { readonly key: string; readonly method: string; readonly path: string; readonly body?: Json }
 }
 
-export type Outcome =
+export type Outcome<Body extends JsonObject = JsonObject> =
   /** `created`: something new was recorded. `revision` is the run's, after it; `replayed` marks the answer of an earlier request. */
   | {
       readonly ok: true
       readonly created: boolean
       readonly runId: string
       readonly revision: number
-      readonly body: JsonObject
+      readonly body: Body
       readonly replayed: boolean
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
@@ -240,7 +242,12 @@ export interface Ledger extends AsyncDisposable {
   readonly audit?: AuditReads
 
   /** Decides, seals and appends one command; `runId` is ignored where `start` names none. Never throws for what a caller sent. */
-  execute(caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome>
+  execute<C extends Command>(
+    caller: Caller,
+    runId: string,
+    command: C,
+    info: RequestInfo,
+  ): Promise<Outcome<AnswerTo<C>>>
   /**
    * Many commands, each with its own outcome, in the order of the request; items of one run are decided in order. After a refused envelope
    * the later envelopes of its run answer `not-attempted`. An idempotency key covers each item under key and index.
@@ -251,9 +258,9 @@ export interface Ledger extends AsyncDisposable {
   losses(range: LossRange): readonly Loss[]
 
   /** State with totals, open calls, last snapshot; now, or as it was right after one of its events. */
-  run(caller: Caller, runId: string, at?: RunAt): Promise<Found<JsonObject>>
+  run(caller: Caller, runId: string, at?: RunAt): Promise<Found<RunAnswer>>
   /** The established context, now or as it was. */
-  context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>>
+  context(caller: Caller, runId: string, at: ContextAt): Promise<Found<ContextAnswer>>
   /** Envelopes, accepted and rejected, oldest first. */
   envelopes(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   /** Calls with status, attempts and outcome, in order of claim. */

@@ -1,6 +1,7 @@
 /** @module The JSON Canonicalization Scheme (RFC 8785): one text for one value, the bytes that are hashed and signed; and the texts of values that are written more than once. */
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
+import type { Plain } from '../../schemas/plain.ts'
 
 /** Deeper values are refused before they reach the end of the stack; input is held to 64 at the edge. */
 export const CANONICAL_MAX_DEPTH = 512
@@ -37,8 +38,8 @@ function canonicalObject(value: JsonObject, textOf: (member: Json) => string): s
 }
 
 /** The same value with its members in canonical order: an answer that is made again from the record is the same to the byte. */
-export function inCanonicalOrder(value: Json | object): Json {
-  return parseJson(canonicalJson(value as Json))
+export function inCanonicalOrder<T extends Json | object>(value: T): Plain<T> {
+  return parseJson(canonicalJson(value as Json)) as Plain<T>
 }
 
 function write(value: unknown, depth: number): string {

@@ -1,9 +1,32 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ANSWER_MEMBERS } from '../../src/http/openapi-answers.ts'
 import { MEMBERS, PARAMETERS } from '../../src/http/openapi-descriptions.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: the description of the API')
+
+/** Answers by their route, and the names of their schemas. */
+const TYPED = [
+  ['/v1/runs', 'post', 'RunStart'],
+  ['/v1/runs/{run}', 'get', 'Run'],
+  ['/v1/runs/{run}/context', 'get', 'Context'],
+] as const
+
+interface Described {
+  readonly servers: readonly object[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly additionalProperties?: boolean }>> }
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly security?: readonly object[]
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >
+}
 
 interface Node {
   readonly description?: string
@@ -35,8 +58,37 @@ test('every parameter and every member of the API says what it is (A147)', async
     [],
   )
   const said = new Set(found.map(([, { description }]) => description))
-  for (const [name, text] of Object.entries({ ...PARAMETERS, ...MEMBERS }))
+  for (const [name, text] of Object.entries({ ...PARAMETERS, ...MEMBERS, ...ANSWER_MEMBERS }))
     assert.ok(said.has(text), `${name} is described and nowhere in the API`)
+})
+
+test('answers are schemas of their own, and say no more than that: every operation has an id, and says where and with what it is asked (HTTP-36)', async () => {
+  await using edge = await testEdge()
+  const document = JSON.parse(await (await edge.app.request('/openapi.json')).text()) as Described
+  assert.equal(document.servers, [{ url: '/', description: 'The ledger that serves this description.' }])
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path))
+  const ids = operations.map(({ operationId }) => operationId)
+  assert.is(new Set(ids).size, operations.length)
+  assert.ok(operations.every(({ security }) => security !== undefined))
+  for (const [path, method, name] of TYPED) {
+    const { responses } = document.paths[path]?.[method] ?? {}
+    assert.equal(responses?.['200']?.content?.['application/json']?.schema, { $ref: `#/components/schemas/${name}` })
+    assert.is(document.components.schemas[name]?.additionalProperties, false, name)
+  }
+})
+
+test('an answer with a member that the description does not name is found (HTTP-36)', async () => {
+  const wrap = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    context: async (...asked) => {
+      const found = await ledger.context(...asked)
+      return found.ok ? { ...found, value: { ...found.value, unheard: 1 } } : found
+    },
+  })
+  await using edge = await testEdge({ wrap })
+  await edge.started('r')
+  const error = await edge.get('/v1/runs/r/context').catch((thrown: unknown) => thrown)
+  assert.match(error instanceof Error ? error.message : 'nothing was thrown', /unheard/)
 })
 
 test.run()

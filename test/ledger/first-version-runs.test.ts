@@ -126,7 +126,7 @@ test('they go on: handoffs are one event under their own rules, and a refusal ta
       assert.is(verdict.verdict, 'VERIFIED', JSON.stringify(verdict))
     }
     const open = await ledger.run(caller, 'every-1')
-    assert.is(open.ok && (open.value.openCalls as JsonObject[]).length, 1)
+    assert.is(open.ok && open.value.openCalls.length, 1)
     ok(await does('every-3', { kind: 'rollback', body: { reason: 'by hand', toStep: RUNS['every-3']?.now.step ?? 0 } }))
     assert.equal((await found(ledger.context(caller, 'every-3', {}))).context, RUNS['every-3']?.now.context)
   })

@@ -116,7 +116,7 @@ const DEADLINE_MS = 5_000
 const code = (outcome: Outcome) => (outcome.ok ? 'ok' : outcome.refusal.code)
 
 async function take(test: TestLedger, at: Model, asked: Step): Promise<void> {
-  const run = (command: Command) => test.ledger.execute(alice, 'r', command, {})
+  const run = <C extends Command>(command: C) => test.ledger.execute(alice, 'r', command, {})
   switch (asked.do) {
     case 'pass':
       at.now += asked.ms

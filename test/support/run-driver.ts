@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import type { ClaimCall, PostEnvelope, SettleCall, StartRun } from '../../schemas/requests.ts'
 import type { Refusal } from '../../src/domain/refusal.ts'
-import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
+import type { Caller, Command, Found, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
 import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
 import { recordedEvent } from '../../src/ledger/read/parse-record.ts'
 import { checkRecord, firstExpectation, nextExpectation } from '../../src/signing/check.ts'
@@ -108,7 +108,7 @@ export function drive(test: Pick<TestLedger, 'ledger'>, runId: string, caller: C
   return driver
 }
 
-async function read(found: ReturnType<Ledger['run']>): Promise<JsonObject> {
+async function read(found: Promise<Found<JsonObject>>): Promise<JsonObject> {
   const { ok: there, ...rest } = await found
   if (!there || !('value' in rest)) throw new Error(JSON.stringify(rest))
   return rest.value

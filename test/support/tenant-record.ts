@@ -9,7 +9,7 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
   const { ledger } = edge.inner
   const run = `${who}-run`
   const caller: Caller = { tenant, actor: `${who}-actor` }
-  const does = async (command: Command) => {
+  const does = async (command: Command): Promise<JsonObject> => {
     const outcome = await ledger.execute(caller, run, command, {})
     return outcome.ok ? outcome.body : {}
   }

@@ -12,6 +12,7 @@ import {
   type TokenRequest,
   type TokenVerifierOptions,
 } from '../../src/signing/tokens.ts'
+import { checkAnswers } from './checked-answers.ts'
 import { type TestLedger, type TestLedgerOptions, testLedger } from './test-ledger.ts'
 import { freshTenant } from './test-store.ts'
 
@@ -87,6 +88,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     draining: draining.signal,
     now,
   })
+  checkAnswers(app)
   const token = (claims: Partial<TokenRequest> = {}): Promise<string> =>
     issueToken({
       keys: inner.keys.current(),

@@ -40,6 +40,8 @@ function isHarmless({ onUnknown, compensate }: JsonObject): boolean {
   return onUnknown === 'retry' && typeof compensate !== 'object'
 }
 
+type Claim = Extract<Command, { kind: 'claim' }>
+
 /** Claimed once more and not run: its last attempt has failed. What keeps that from being recorded is met when the run ends. */
 async function giveUp(
   connection: Connection,
@@ -51,7 +53,7 @@ async function giveUp(
   const body = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== undefined)) as {
     [name: string]: Json
   }
-  const claimed = await connection.execute(runId, { kind: 'claim', body } as unknown as Command)
+  const claimed = await connection.execute(runId, { kind: 'claim', body } as unknown as Claim)
   if (!claimed.ok || !claimed.created) return
   const { callId, fence: attempt } = claimed.body
   const error = { message: 'given up with its branch: not run again', code: 'branch-given-up' }

@@ -1,4 +1,6 @@
 /** @module The ledger as the runtime sees it: the same over HTTP and in process. */
+import type { AnswerTo } from '../../../schemas/answers/commands.ts'
+import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { BatchItem, Command } from '../../client/commands.ts'
@@ -14,9 +16,9 @@ export interface Problem {
   readonly evidence: JsonObject
 }
 
-export type Reply =
+export type Reply<Body extends JsonObject = JsonObject> =
   /** `created`: the command recorded something new. */
-  | { readonly ok: true; readonly created: boolean; readonly body: JsonObject }
+  | { readonly ok: true; readonly created: boolean; readonly body: Body }
   | { readonly ok: false; readonly problem: Problem }
 
 export interface ExecuteOptions {
@@ -61,7 +63,7 @@ export function tracedItem(runId: string, command: Command, traceparent: string 
 }
 
 /** A claim names the process that will carry it out. */
-export function ownedBy(owner: string | undefined, command: Command): Command {
+export function ownedBy<C extends Command>(owner: string | undefined, command: C): C {
   return owner === undefined || command.kind !== 'claim' ? command : { ...command, body: { ...command.body, owner } }
 }
 
@@ -73,13 +75,13 @@ export interface Connection extends AsyncDisposable {
   readonly url?: string
   /** A path or a URL, for messages. */
   readonly place: string
-  execute(runId: string, command: Command, options?: ExecuteOptions): Promise<Reply>
+  execute<C extends Command>(runId: string, command: C, options?: ExecuteOptions): Promise<Reply<AnswerTo<C>>>
   /** Commands of one run, carried out in order. */
   batch(runId: string, commands: readonly TracedCommand[]): Promise<readonly Reply[]>
   /** State of a run: totals, what is open, what it waits for. */
-  run(runId: string): Promise<JsonObject>
+  run(runId: string): Promise<RunAnswer>
   /** The context that is established now. */
-  context(runId: string): Promise<JsonObject>
+  context(runId: string): Promise<ContextAnswer>
   /** All calls of a run, in order of their latest claim. */
   calls(runId: string): Promise<readonly JsonObject[]>
   /** Each rollback with its plan. */

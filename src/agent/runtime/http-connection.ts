@@ -1,6 +1,6 @@
 /** @module The ledger behind HTTP. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Client, CommandOptions } from '../../client/client.ts'
+import type { Client, CommandOptions, Recorded } from '../../client/client.ts'
 import type { BatchItem } from '../../client/commands.ts'
 import { codeOf, LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
@@ -98,7 +98,7 @@ async function portionReplies(client: Client, items: readonly BatchItem[]): Prom
   }
 }
 
-async function replyTo(ask: () => Promise<{ created: boolean; body: JsonObject }>): Promise<Reply> {
+async function replyTo<Body extends JsonObject>(ask: () => Promise<Recorded<Body>>): Promise<Reply<Body>> {
   try {
     const { created, body } = await ask()
     return { ok: true, created, body }

@@ -129,7 +129,7 @@ function bodyFault(command: Command): Problem | undefined {
   return { code, detail, evidence: { code, errors } }
 }
 
-function replyOf(outcome: Outcome | undefined): Reply {
+function replyOf<Body extends JsonObject>(outcome: Outcome<Body> | undefined): Reply<Body> {
   if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was sent')
   if (outcome.ok) return { ok: true, created: outcome.created, body: outcome.body }
   const { code, detail, retryAfterMs, evidence } = outcome.refusal

@@ -1,6 +1,6 @@
 /** @module The life of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { ResolvedPolicy } from '../../../schemas/policy.ts'
+import type { StartAnswer } from '../../../schemas/answers/runs.ts'
+import type { Json } from '../../../schemas/json.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { readRecord } from '../branch/read-record.ts'
@@ -24,7 +24,7 @@ import { type ExecutionContext, runWithin } from './execution-context.ts'
 import { type Run, runOf } from './run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 import type { RunningRuns } from './running-runs.ts'
-import { numberOf, reach, Session, textOf } from './session.ts'
+import { reach, Session } from './session.ts'
 
 export interface Home {
   readonly connection: Connection
@@ -78,7 +78,7 @@ async function startedRun<Input, Output>(
   const traced = span === undefined ? {} : { traceparent: span.traceparent }
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start }, traced)
   if (!started.ok) throw new LedgerRefused(started.problem)
-  const runId = textOf(started.body, 'runId')
+  const { runId } = started.body
   const hasEnded = started.body.status !== 'open'
   span?.set({
     'gen_ai.conversation.id': runId,
@@ -93,9 +93,9 @@ async function startedRun<Input, Output>(
   if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
   const session = new Session({
     runId,
-    startedAt: textOf(started.body, 'startedAt'),
+    startedAt: started.body.startedAt ?? '',
     registry,
-    live: { connection, fence: numberOf(started.body, 'fence') },
+    live: { connection, fence: started.body.fence },
     ...(record !== undefined && {
       history: new RecordedHistory(
         record,
@@ -105,7 +105,7 @@ async function startedRun<Input, Output>(
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
-    policy: (started.body.policy as ResolvedPolicy | undefined) ?? resolvePolicy(options.policy),
+    policy: started.body.policy ?? resolvePolicy(options.policy),
     prices: home.prices,
     judge: options.judge,
     whenOwned: options.whenOwned,
@@ -128,8 +128,8 @@ async function startedRun<Input, Output>(
 }
 
 /** What the ledger tells whoever owns the run: by it the calls are found whose arguments were left out. */
-function callKeyIn({ callKey }: JsonObject): Uint8Array | undefined {
-  return typeof callKey === 'string' ? Buffer.from(callKey, 'base64url') : undefined
+function callKeyIn({ callKey }: StartAnswer): Uint8Array | undefined {
+  return callKey === undefined ? undefined : Buffer.from(callKey, 'base64url')
 }
 
 /** Waits for every call that was started; then the output is recorded. */
@@ -212,7 +212,7 @@ function isDivergence(error: unknown): boolean {
 }
 
 /** The run ended before: its output, or its failure. */
-async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<unknown> {
+async function recordedEnd(home: Home, runId: string, body: StartAnswer): Promise<unknown> {
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
   if (body.status === 'completed') {
     const output = await memberValue(home.connection, { runId, body, name: 'output' })

@@ -1,5 +1,6 @@
 /** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { RunAnswer } from '../../../schemas/answers/runs.ts'
+import type { Json } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import { argumentsOf, memberValue } from '../calls/stored-value.ts'
@@ -104,19 +105,21 @@ async function openRun(connection: Connection, runId: string): Promise<WaitingRu
     input = await memberValue(connection, { runId, body: data, name: 'input' })
     break
   }
-  const waitsFor = (waiting as readonly JsonObject[]).map(waitOf)
+  const waitsFor = waiting.map(waitOf)
   const due =
     waitsFor.length === 0 || waitsFor.some(({ until }) => until !== undefined && Date.parse(until) <= Date.now())
-  return { runId, name: String(name), input, tags: tags as readonly string[], waitsFor, due }
+  return { runId, name, input, tags, waitsFor, due }
 }
 
-function waitOf({ for: what, approvalId, waitId, tool, name = tool, since, until }: JsonObject): RunWait {
+type OpenWait = NonNullable<RunAnswer['waiting']>[number]
+
+function waitOf({ for: what, approvalId, waitId, tool, name = tool, since, until }: OpenWait): RunWait {
   return {
-    for: what as RunWait['for'],
-    id: String(approvalId ?? waitId),
-    ...(name !== undefined && { name: String(name) }),
-    since: String(since),
-    ...(until !== undefined && { until: String(until) }),
+    for: what,
+    id: approvalId ?? waitId ?? '',
+    ...(name !== undefined && { name }),
+    since,
+    ...(until !== undefined && { until }),
   }
 }
 

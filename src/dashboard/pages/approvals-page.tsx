@@ -1,7 +1,7 @@
 /** @module What waits for somebody's yes: the queue, one of them with all that it takes to decide, and the decision. No script is needed. */
 import { z } from 'zod'
+import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import { DecideApproval } from '../../../schemas/approval.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { isGranted } from '../../domain/approvals.ts'
@@ -173,24 +173,21 @@ function approvalIn({ c }: View): string {
 
 interface AroundIt {
   readonly run: Run
-  readonly before: JsonObject
-  readonly after: JsonObject
+  readonly before: ContextAnswer
+  readonly after: ContextAnswer
 }
 
 /** What the run has established, or had, and what its last step changed. */
 async function aroundIt({ deps, caller, run }: View, moment: Moment | undefined): Promise<AroundIt> {
   const at = moment === undefined ? {} : { revision: moment.revision }
   const after = orRefused(await deps.ledger.context(caller, run, at))
-  const step = Number(after.step)
+  const { step } = after
   const before = step === 0 ? after : orRefused(await deps.ledger.context(caller, run, { step: step - 1 }))
   return { run: runOf(orRefused(await deps.ledger.run(caller, run, moment))), before, after }
 }
 
 function Around({ run, before, after }: AroundIt) {
-  const diff = diffContexts(before.context as JsonObject, after.context as JsonObject, {
-    findings: [],
-    supersedes: [],
-  })
+  const diff = diffContexts(before.context, after.context, { findings: [], supersedes: [] })
   return (
     <>
       <section class="card" aria-labelledby="budget-title">

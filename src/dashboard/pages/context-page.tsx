@@ -1,5 +1,5 @@
 /** @module The established context as it was at any step: going through a run's time, step by step. */
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import { READ_PAYLOADS } from '../../access/access.ts'
 import { type Moment, MomentQuery, momentOf, within } from '../moment.ts'
 import { orRefused, pageRoute } from '../page.ts'
@@ -22,8 +22,8 @@ export const contextPage = pageRoute({
     const now = orRefused(await deps.ledger.context(caller, run, latest))
     const found =
       query.step === undefined ? now : orRefused(await deps.ledger.context(caller, run, { step: query.step }))
-    if (query.step !== undefined) within(moment, Number(found.revision))
-    const body = <ContextBody run={run} moment={moment} found={found} current={Number(now.step)} />
+    if (query.step !== undefined) within(moment, found.revision)
+    const body = <ContextBody run={run} moment={moment} found={found} current={now.step} />
     return { title: `${run}: context of step ${found.step}`, nav: 'runs', body }
   },
 })
@@ -38,18 +38,17 @@ function established(step: number, current: number, moment: Moment | undefined):
 interface ContextProps {
   readonly run: string
   readonly moment: Moment | undefined
-  readonly found: JsonObject
+  readonly found: ContextAnswer
   /** The step that is established now. */
   readonly current: number
 }
 
 function ContextBody({ run: runId, moment, found, current }: ContextProps) {
   const run = { runId, asOf: moment?.asOf }
-  const step = Number(found.step)
-  const agent = String(found.agent)
+  const { step, agent } = found
   return (
     <>
-      <AsItWas run={runId} moment={moment} now={contextPath(runId, Number(found.step))} />
+      <AsItWas run={runId} moment={moment} now={contextPath(runId, step)} />
       <Crumbs run={run} here={`Context of step ${step}`} />
       <div class="page-head">
         <div>
@@ -68,15 +67,15 @@ function ContextBody({ run: runId, moment, found, current }: ContextProps) {
           {agent === '' ? <span class="muted">nobody yet</span> : <Data text={agent} />}
         </Fact>
         <Fact label="As of event">
-          <a href={eventPath(run, Number(found.revision))}>{Number(found.revision)}</a>
+          <a href={eventPath(run, found.revision)}>{found.revision}</a>
         </Fact>
         <Fact label="Digest">
-          <code>{String(found.contextDigest)}</code>
+          <code>{found.contextDigest}</code>
         </Fact>
       </dl>
       <section class="card context" aria-labelledby="context-title">
         <h2 id="context-title">Context</h2>
-        <JsonView value={found.context ?? {}} />
+        <JsonView value={found.context} />
       </section>
     </>
   )

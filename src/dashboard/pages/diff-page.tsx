@@ -1,7 +1,7 @@
 /** @module What changed between two steps of a run, with what the validator would say of that change in one go. */
 import { z } from 'zod'
+import type { ContextAnswer } from '../../../schemas/answers/runs.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { Supersession } from '../../../schemas/values.ts'
 import { READ_PAYLOADS } from '../../access/access.ts'
 import { validateHandoff } from '../../domain/validator/validate.ts'
@@ -13,7 +13,6 @@ import { orRefused, pageRoute, type View } from '../page.ts'
 import { AsItWas } from '../parts/as-it-was.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { diffPath, eventPath, runPath } from '../paths.ts'
-import { runOf } from '../run-row.ts'
 
 export const Step = z
   .string()
@@ -22,13 +21,6 @@ export const Step = z
 
 const DiffQuery = MomentQuery.extend({ from: Step, to: Step })
 type DiffQuery = z.output<typeof DiffQuery>
-
-interface Context {
-  readonly step: number
-  readonly revision: number
-  readonly agent: string
-  readonly context: JsonObject
-}
 
 const ENVELOPES_PAGE = 500
 
@@ -42,8 +34,7 @@ export const diffPage = pageRoute({
     const run = { runId, asOf: moment?.asOf }
     const [from, to] = await Promise.all([contextAt(view, query.from), contextAt(view, query.to)])
     within(moment, Math.max(from.revision, to.revision))
-    const state = runOf(orRefused(await view.deps.ledger.run(view.caller, runId)))
-    const policy = ResolvedPolicy.parse(state.policy)
+    const { policy } = orRefused(await view.deps.ledger.run(view.caller, runId))
     const supersedes = await reasonsBetween(view, from, to)
     const judged = validateHandoff({ before: from.context, after: to.context, policy, supersedes })
     const diff = diffContexts(from.context, to.context, { findings: judged.findings, supersedes })
@@ -74,21 +65,15 @@ export const diffPage = pageRoute({
   },
 })
 
-async function contextAt({ deps, caller, run }: View, step: number): Promise<Context> {
-  const found = orRefused(await deps.ledger.context(caller, run, { step }))
-  return {
-    step,
-    revision: Number(found.revision ?? 0),
-    agent: String(found.agent ?? ''),
-    context: found.context as JsonObject,
-  }
+async function contextAt({ deps, caller, run }: View, step: number): Promise<ContextAnswer> {
+  return orRefused(await deps.ledger.context(caller, run, { step }))
 }
 
 /** Reasons that accepted handoffs gave between the two. */
 async function reasonsBetween(
   { deps, caller, run }: View,
-  from: Context,
-  to: Context,
+  from: ContextAnswer,
+  to: ContextAnswer,
 ): Promise<readonly Supersession[]> {
   if (to.revision <= from.revision) return []
   const reasons: Supersession[] = []

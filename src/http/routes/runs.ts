@@ -1,5 +1,6 @@
 /** @module Runs: start, list, read, end, and the context they have established. */
 import { z } from 'zod'
+import { ContextAnswer, RunAnswer, StartAnswer } from '../../../schemas/answers/runs.ts'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
@@ -49,6 +50,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     takesValue: true,
     body: StartRun,
     command: (body) => ({ kind: 'start', body }),
+    answer: StartAnswer,
     location: (_, runPath) => runPath,
   }),
   readRoute({
@@ -65,6 +67,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_RUNS,
     query: RunQuery,
+    answer: RunAnswer,
     answers: { 304: 'The caller has this revision.' },
     handle: (context) => readRun(context),
   }),
@@ -74,6 +77,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: ContextQuery,
+    answer: ContextAnswer,
     handle: (context) => readContext(context),
   }),
   commandRoute({
@@ -143,7 +147,7 @@ async function readContext(context: RequestContext<z.output<typeof ContextQuery>
       const then = revision ?? at?.revision
       const place = step !== undefined ? { step } : then !== undefined ? { revision: then } : {}
       const found = await deps.ledger.context(caller, run, place)
-      const isLater = found.ok && at !== undefined && Number(found.value.revision) > at.revision
+      const isLater = found.ok && at !== undefined && found.value.revision > at.revision
       return isLater ? problemResponse(laterStep(step ?? 0), path) : foundResponse(found, path)
     })
   return isPast ? withSlot(context, read) : read()

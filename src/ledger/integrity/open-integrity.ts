@@ -1,5 +1,5 @@
 /** @module The record of broken seals and the scrub, put together. */
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Loss } from '../../../schemas/loss.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
 import type { FaultRow } from '../../store/view-store.ts'
@@ -27,7 +27,7 @@ export interface OpenIntegrity extends AsyncDisposable {
   /** Events on record as broken, but for those that a later pass of the scrub found to be whole. */
   present(place: { readonly tenant?: string; readonly stream?: string }): readonly FaultRow[]
   /** The state of a run, with `seal: 'invalid'` where an event of it is on record as broken. */
-  marked(caller: Caller, runId: string, found: Promise<Found<JsonObject>>): Promise<Found<JsonObject>>
+  marked(caller: Caller, runId: string, found: Promise<Found<RunAnswer>>): Promise<Found<RunAnswer>>
 }
 
 export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {

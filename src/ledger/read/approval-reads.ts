@@ -70,14 +70,15 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   }
 
   async approval(caller: Caller, runId: string, approvalId: string, at?: RunAt): Promise<Found<JsonObject>> {
-    const one: Render = (state) => {
+    const one: Render<JsonObject | undefined> = (state) => {
       const approval = state.approvals[safeKey(approvalId)]
-      if (approval === undefined) return {}
+      if (approval === undefined) return undefined
       const shown = this.#shown(state, approval, at)
       return () => this.#withArguments(caller, runId, { shown, revision: approval.revision })
     }
     const found = await this.#deps.queries.read(caller, runId, one, at)
-    if (!found.ok || found.value.approvalId !== undefined) return found
+    if (!found.ok) return found
+    if (found.value !== undefined) return { ...found, value: found.value }
     return { ok: false, refusal: refusal('approval-not-found', `this run has no approval ${approvalId}`) }
   }
 
@@ -123,14 +124,11 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
 
   /** What somebody could still decide of a run at a moment of its past. */
   async pendingThen(caller: Caller, runId: string, at: RunAt): Promise<Found<PendingThen>> {
-    const pending: Listed[] = []
-    const render: Render = (state) => {
-      pending.push(...this.#listed(state, { after: -1, pendingOnly: true, at, limit: Number.POSITIVE_INFINITY }))
-      return {}
-    }
-    const found = await this.#deps.queries.read(caller, runId, render, at)
+    const pending: Render<Listed[]> = (state) =>
+      this.#listed(state, { after: -1, pendingOnly: true, at, limit: Number.POSITIVE_INFINITY })
+    const found = await this.#deps.queries.read(caller, runId, pending, at)
     if (!found.ok) return found
-    const items = pending.map((each) => [each.revision, () => this.#withArguments(caller, runId, each)] as const)
+    const items = found.value.map((each) => [each.revision, () => this.#withArguments(caller, runId, each)] as const)
     return { ...found, value: new Map(items) }
   }
 
@@ -148,8 +146,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
 
   async #page(caller: Caller, runId: string, page: PageOf): Promise<Found<Page>> {
     const { after, limit, maxBytes, pendingOnly, at } = page
-    let read: Page = { items: [], bytes: 0 }
-    const paged: Render = (state) => {
+    const paged: Render<Page> = (state) => {
       const listed = this.#listed(state, { after, pendingOnly, at, limit: limit + 1 })
       const query = listed.slice(0, limit)
       return async () => {
@@ -163,12 +160,10 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
           items.push(item)
         }
         const last = query[items.length - 1]
-        read = { items, bytes, ...(listed.length > items.length && last && { next: last.revision }) }
-        return {}
+        return { items, bytes, ...(listed.length > items.length && last && { next: last.revision }) }
       }
     }
-    const found = await this.#deps.queries.read(caller, runId, paged, at)
-    return found.ok ? { ...found, value: read } : found
+    return this.#deps.queries.read(caller, runId, paged, at)
   }
 
   /** In order of request. No more are made than are asked for: a run may have many thousands. */

@@ -2,6 +2,7 @@
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
+import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
@@ -21,7 +22,7 @@ import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { Reader } from './reader.ts'
-import { type Render, readAsItWas } from './run-as-it-was.ts'
+import { isLater, type Render, readAsItWas } from './run-as-it-was.ts'
 import { contextBody, type Leases, overdue, place, runBody, runNotFound } from './run-bodies.ts'
 import { budgetPage, forksPage, RESERVATIONS_DEFAULT } from './state-pages.ts'
 import { verifiedEvent } from './verified-events.ts'
@@ -69,17 +70,18 @@ export class Queries implements RunQueries {
   }
 
   /** Renders the run's state at this moment, and gives it once it is durable; or as it was, folded again. */
-  async read(caller: Caller, runId: string, render: Render, at?: RunAt): Promise<Found<JsonObject>> {
+  async read<T>(caller: Caller, runId: string, render: Render<T>, at?: RunAt): Promise<Found<T>> {
     const outside = withinRun(caller, runId)
     if (outside !== undefined) return { ok: false, refusal: outside }
     return this.#orRefusal(async () => {
-      const now = await this.#readWithin(caller, runId, at === undefined ? render : () => ({}))
-      if (at === undefined || !now.ok) return now
+      if (at === undefined) return this.#readWithin(caller, runId, render)
+      const now = await this.#readWithin(caller, runId, () => undefined)
+      if (!now.ok) return now
       return readAsItWas(this.#reader, caller, { runId, at, now: now.revision }, render)
     })
   }
 
-  async #orRefusal(read: () => Promise<Found<JsonObject>>): Promise<Found<JsonObject>> {
+  async #orRefusal<T>(read: () => Promise<Found<T>>): Promise<Found<T>> {
     try {
       return await read()
     } catch (error) {
@@ -87,15 +89,16 @@ export class Queries implements RunQueries {
     }
   }
 
-  async #readWithin(caller: Caller, runId: string, render: Render): Promise<Found<JsonObject>> {
+  async #readWithin<T>(caller: Caller, runId: string, render: Render<T>): Promise<Found<T>> {
     for (let tries = 0; tries < READ_AGAIN_MAX; tries += 1) {
       const run = await this.#deps.runs.get(caller.tenant, runId)
       const { state } = run
-      const rendered = state === undefined ? undefined : render(state, headOf(run), this.#deps.leases)
+      const rendered = state && { of: render(state, headOf(run), this.#deps.leases) }
       const revision = run.revision
       if (!(await this.#reader.isCurrent(run))) continue
       if (rendered === undefined) return { ok: false, refusal: runNotFound(runId) }
-      return { ok: true, value: typeof rendered === 'function' ? await rendered() : rendered, revision }
+      const value = isLater(rendered.of) ? await rendered.of() : rendered.of
+      return { ok: true, value, revision }
     }
     return {
       ok: false,
@@ -103,15 +106,15 @@ export class Queries implements RunQueries {
     }
   }
 
-  run(caller: Caller, runId: string, at?: RunAt): Promise<Found<JsonObject>> {
+  run(caller: Caller, runId: string, at?: RunAt): Promise<Found<RunAnswer>> {
     return this.read(caller, runId, runBody, at)
   }
 
-  context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
+  context(caller: Caller, runId: string, at: ContextAt): Promise<Found<ContextAnswer>> {
     return this.#orRefusal(() => this.#contextAt(caller, runId, at))
   }
 
-  async #contextAt(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
+  async #contextAt(caller: Caller, runId: string, at: ContextAt): Promise<Found<ContextAnswer>> {
     const now = await this.read(caller, runId, (state, head) => contextBody(state, head.digest))
     if (!now.ok || (at.step === undefined && at.revision === undefined)) return now
 
@@ -173,7 +176,7 @@ export class Queries implements RunQueries {
     page: RunPage,
     pick: (event: RecordedEvent) => JsonObject[],
   ): Promise<Found<JsonObject>> {
-    const listed: Render = ({ revision }) => {
+    const listed: Render<JsonObject> = ({ revision }) => {
       return async () => {
         const items: JsonObject[] = []
         let next: number | undefined
@@ -196,7 +199,7 @@ export class Queries implements RunQueries {
   /** Calls in order of their latest claim; `after` is the claim's revision. */
   calls(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     const stream = runStream(caller.tenant, runId)
-    const listed: Render = (state, _, leases) => {
+    const listed: Render<JsonObject> = (state, _, leases) => {
       const all = Object.values(state.calls).filter((call) => call.claimRevision > page.after)
       const sorted = all.sort((a, b) => a.claimRevision - b.claimRevision)
       const query = sorted.slice(0, page.limit).map((call) => this.shown(state, call, leases))
@@ -218,13 +221,14 @@ export class Queries implements RunQueries {
   }
 
   async call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>> {
-    const found = await this.read(caller, runId, (state) => {
+    const found = await this.read<JsonObject | undefined>(caller, runId, (state) => {
       const call = state.calls[safeKey(callId)]
-      if (call === undefined) return {}
+      if (call === undefined) return undefined
       const shown = this.shown(state, call)
       return () => this.callBody(runStream(caller.tenant, runId), shown)
     })
-    if (!found.ok || found.value.callId !== undefined) return found
+    if (!found.ok) return found
+    if (found.value !== undefined) return { ...found, value: found.value }
     return { ok: false, refusal: refusal('call-not-found', `this run has no call ${callId}`) }
   }
 
@@ -247,11 +251,11 @@ export class Queries implements RunQueries {
     runId: string,
     page: ReservationsPage = { limit: RESERVATIONS_DEFAULT },
   ): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => budgetPage(state, page), page.at)
+    return this.read<JsonObject>(caller, runId, (state) => budgetPage(state, page), page.at)
   }
 
   async value(caller: Caller, runId: string, digest: string): Promise<Found<string>> {
-    const found = await this.read(caller, runId, () => ({}))
+    const found = await this.read(caller, runId, () => undefined)
     if (!found.ok) return found
     try {
       const text = await this.#deps.values.text({ tenant: caller.tenant, runId }, digest)
@@ -273,7 +277,7 @@ export class Queries implements RunQueries {
   }
 
   compensations(caller: Caller, runId: string): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state) => {
+    return this.read<JsonObject>(caller, runId, (state) => {
       const open = state.compensations.map(({ compensationId }) => ({
         body: compensationBody(state, compensationId),
         plan: planOf(state, compensationId),

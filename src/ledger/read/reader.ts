@@ -1,9 +1,11 @@
 /** @module Reads behind the write path and the queries: single events, past states, and whether a state in memory still holds. */
 import { evolveRun } from '../../../projections/run.ts'
 import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
+import type { StartAnswer } from '../../../schemas/answers/runs.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { plain } from '../../../schemas/plain.ts'
 import type { ResolveCall, SettleCall } from '../../../schemas/requests.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import { refusal } from '../../domain/refusal.ts'
@@ -192,12 +194,12 @@ export class Reader {
     const { name, status, fence, endRevision } = state
     const step = state.lineage.at(-1)?.step ?? 0
     const compensation = state.compensation === undefined ? {} : { compensation: state.compensation }
-    const body = { ...place, name, status, step, fence, ...compensation, ...runOrigin(state) }
+    const body: Ended = { name, status, step, fence, ...compensation, ...runOrigin(state) }
     return async () => {
       const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
       const completion = end?.type === 'RunCompleted' ? outputOf(end.data) : {}
-      const failure = end?.type === 'RunFailed' ? { error: end.data.error as JsonObject } : {}
-      return { kind: 'body', created: false, body: { ...body, ...completion, ...failure } }
+      const failure = end?.type === 'RunFailed' ? { error: plain(end.data.error) } : {}
+      return { kind: 'body', created: false, body: { ...place, ...body, ...completion, ...failure } }
     }
   }
 
@@ -234,9 +236,16 @@ export class Reader {
   }
 }
 
-function outputOf({ output = null, outputRef, redacted }: EventBody<'RunCompleted'>): JsonObject {
-  const recorded = outputRef === undefined ? { output } : { outputRef: outputRef as JsonObject }
-  return { ...recorded, ...(redacted && { outputRedacted: redacted as unknown as JsonObject }) }
+/** Beside the place that every answer begins with. */
+type Ended = Omit<StartAnswer, 'runId' | 'revision' | 'digest'>
+
+function outputOf({
+  output = null,
+  outputRef,
+  redacted,
+}: EventBody<'RunCompleted'>): Pick<Ended, 'output' | 'outputRef' | 'outputRedacted'> {
+  const recorded = outputRef === undefined ? { output } : { outputRef: plain(outputRef) }
+  return { ...recorded, ...(redacted && { outputRedacted: plain(redacted) }) }
 }
 
 async function collect(pages: AsyncIterable<readonly ReadRecord[]>): Promise<ReadRecord[]> {

@@ -1,6 +1,5 @@
 /** @module The state of a run as it was right after one of its events: folded from the verified record up to there. */
 import type { RunState } from '../../../projections/run-state.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { leaseLeftByWall } from '../../domain/lease.ts'
 import { refusal } from '../../domain/refusal.ts'
@@ -17,12 +16,12 @@ interface Past {
 }
 
 /** What `render` says of it. What a claim's lease came to is judged by the moment's own time, never by this process's clocks. */
-export async function readAsItWas(
+export async function readAsItWas<T>(
   reader: Pick<Reader, 'stateAt' | 'eventAt'>,
   { tenant, pace }: Caller,
   { runId, at, now }: Past,
-  render: Render,
-): Promise<Found<JsonObject>> {
+  render: Render<T>,
+): Promise<Found<T>> {
   const { revision } = at
   if (revision < 0 || revision > now) {
     const detail = `the run has no event ${revision}: its last one is ${now}`
@@ -34,12 +33,17 @@ export async function readAsItWas(
   const atMs = clockAt(at, state.time)
   const head = { revision, digest: event?.digest ?? '' }
   const rendered = render(state, head, { leftMs: (call) => leaseLeftByWall(call, state, atMs) })
-  return { ok: true, revision, value: typeof rendered === 'function' ? await rendered() : rendered }
+  return { ok: true, revision, value: isLater(rendered) ? await rendered() : rendered }
 }
 
 /** `head`: the run's last event. Reads of the store come after the state is known to be durable: they may be about its newest events. */
-export type Render = (
+export type Render<T> = (
   state: RunState,
   head: { readonly revision: number; readonly digest: string },
   leases: Leases,
-) => JsonObject | (() => Promise<JsonObject>)
+) => T | (() => Promise<T>)
+
+/** Whether there is something to read before it can be answered. */
+export function isLater<T>(rendered: T | (() => Promise<T>)): rendered is () => Promise<T> {
+  return typeof rendered === 'function'
+}

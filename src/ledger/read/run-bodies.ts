@@ -1,7 +1,9 @@
 /** @module What queries say of a run: its state, as JSON. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, establishedDigest, type RunState } from '../../../projections/run-state.ts'
+import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { plain } from '../../../schemas/plain.ts'
 import { isLeaseOver, openCalls } from '../../domain/lease.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { openWaits } from '../../domain/waits.ts'
@@ -31,7 +33,7 @@ export function runBody(
   state: RunState,
   head: { readonly revision: number; readonly digest: string },
   leases: Leases,
-): JsonObject {
+): RunAnswer {
   const now = state.lineage.at(-1)
   const open = openCalls(state).map((call) => {
     const { callId, tool, status, leaseUntil } = call
@@ -61,7 +63,7 @@ export function runBody(
     rejections: state.rejections,
     rewinds: state.rewinds,
     agents: Object.keys(state.agents).map((name) => name.slice(1)),
-    policy: state.policy as unknown as JsonObject,
+    policy: plain(state.policy),
     budget: budgetBody(state),
     calls: Object.keys(state.calls).length,
     openCalls: open,
@@ -75,7 +77,7 @@ export function runBody(
 }
 
 /** By the call whose work they are, in the order in which they were started. */
-function childrenOf({ children, calls }: RunState): JsonObject[] {
+function childrenOf({ children, calls }: RunState): RunAnswer['children'] {
   return Object.entries(children).map(([key, run]) => {
     const call = calls[key]
     return { run, callId: key.slice(1), ...(call !== undefined && { tool: call.tool, status: call.status }) }
@@ -83,16 +85,16 @@ function childrenOf({ children, calls }: RunState): JsonObject[] {
 }
 
 /** What the run waits for, where it does: nothing of that runs, and nothing holds a lease. */
-function waitingBody(state: RunState): JsonObject {
+function waitingBody(state: RunState): Pick<RunAnswer, 'waiting' | 'heldSignals'> {
   if (state.status !== 'open') return {}
   const approvals = Object.keys(state.pendingApprovals).flatMap((key) => state.approvals[key] ?? [])
   const forApproval = approvals.slice(0, WAITING_SHOWN).map(({ approvalId, tool, requestedAt, expiresAt }) => {
-    return { for: 'approval', approvalId, tool, since: requestedAt, until: expiresAt }
+    return { for: 'approval' as const, approvalId, tool, since: requestedAt, until: expiresAt }
   })
   const forOther = openWaits(state)
     .slice(0, WAITING_SHOWN)
     .map(({ waitId, name, startedAt, until }) => ({
-      ...(name === undefined ? { for: 'time' } : { for: 'signal', name }),
+      ...(name === undefined ? { for: 'time' as const } : { for: 'signal' as const, name }),
       ...{ waitId, since: startedAt },
       ...(until !== undefined && { until }),
     }))
@@ -106,7 +108,7 @@ function waitingBody(state: RunState): JsonObject {
   }
 }
 
-export function contextBody(state: RunState, headDigest: string): JsonObject {
+export function contextBody(state: RunState, headDigest: string): ContextAnswer {
   const now = state.lineage.at(-1)
   return {
     runId: state.runId,

@@ -35,7 +35,7 @@ function waitsOf(
   caller: Caller,
   { runId, after, limit, at }: RunPage & { readonly runId: string },
 ): Promise<Found<JsonObject>> {
-  const listed: Render = (state) => {
+  const listed: Render<JsonObject> = (state) => {
     const all = Object.values(state.waits).filter(({ revision }) => revision > after)
     const page = all.slice(0, limit).map((wait) => ({ wait: { ...wait }, status: due(deps, state, { wait, at }) }))
     return async () => {
@@ -60,14 +60,15 @@ async function waitOf(
   caller: Caller,
   { runId, waitId, at }: { readonly runId: string; readonly waitId: string; readonly at: RunAt | undefined },
 ): Promise<Found<JsonObject>> {
-  const one: Render = (state) => {
+  const one: Render<JsonObject | undefined> = (state) => {
     const wait = state.waits[safeKey(waitId)]
-    if (wait === undefined) return {}
+    if (wait === undefined) return undefined
     const [copy, status] = [{ ...wait }, due(deps, state, { wait, at })]
     return async () => ({ ...(await shown(deps, runStream(caller.tenant, runId), copy)), ...status })
   }
   const found = await deps.queries.read(caller, runId, one, at)
-  if (!found.ok || found.value.waitId !== undefined) return found
+  if (!found.ok) return found
+  if (found.value !== undefined) return { ...found, value: found.value }
   return { ok: false, refusal: refusal('wait-not-found', `this run has no wait ${waitId}`) }
 }
 

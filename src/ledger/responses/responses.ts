@@ -5,7 +5,10 @@
 
 import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
+import type { BudgetTotals } from '../../../schemas/answers/budget.ts'
+import type { StartAnswer } from '../../../schemas/answers/runs.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { plain } from '../../../schemas/plain.ts'
 import { inDoubt } from '../../domain/calls.ts'
 import { compensationPlan } from '../../domain/compensation.ts'
 import { refusal } from '../../domain/refusal.ts'
@@ -120,6 +123,9 @@ function joinBody(
   return accepted === undefined ? {} : joinedBody(main, accepted, state.context)
 }
 
+/** Beside the place that every answer begins with. */
+type Start = Omit<StartAnswer, 'runId' | 'revision' | 'digest'>
+
 const BODIES = {
   // These are the consequence of another event, or refuse.
   ...ignore('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
@@ -131,13 +137,13 @@ const BODIES = {
   ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
-  RunStarted: ({ header, data: { tenantPolicy } }, state) => ({
+  RunStarted: ({ header, data: { tenantPolicy } }, state): Start => ({
     ...{ name: state.name, status: 'open', step: state.step, fence: 1, startedAt: header.time },
     ...runOrigin(state),
     // Whoever started the run knows the rest of what it declared.
-    ...(tenantPolicy !== undefined && { policy: state.policy as unknown as JsonObject }),
+    ...(tenantPolicy !== undefined && { policy: plain(state.policy) }),
   }),
-  RunResumed: ({ data: { fence } }, state) => ({
+  RunResumed: ({ data: { fence } }, state): Start => ({
     ...{ name: state.name, status: state.status, step: state.lineage.at(-1)?.step ?? 0, fence, resumed: true },
     ...runOrigin(state),
   }),
@@ -158,7 +164,7 @@ const BODIES = {
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>
 
 /** Where a branch or a child came from. */
-export function runOrigin({ branchOf, childOf }: RunState): JsonObject {
+export function runOrigin({ branchOf, childOf }: RunState): Pick<StartAnswer, 'branchOf' | 'childOf'> {
   return {
     ...(branchOf === undefined ? {} : { branchOf: inCanonicalOrder(branchOf) }),
     ...(childOf === undefined ? {} : { childOf: inCanonicalOrder(childOf) }),
@@ -212,7 +218,7 @@ export function planOf(state: RunState, compensationId: string): CallState[][] {
   return compensationPlan(state, compensation?.scope).map((group) => group.map((call) => ({ ...call })))
 }
 
-export function budgetBody(state: RunState): JsonObject {
+export function budgetBody(state: RunState): BudgetTotals {
   const { tokens, cost } = state.limits
   return {
     ...state.spend,

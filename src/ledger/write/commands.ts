@@ -1,5 +1,6 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
 
+import type { AnswerTo } from '../../../schemas/answers/commands.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { asAgent, commandRefusal } from '../../access/check-access.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -23,18 +24,26 @@ interface CommandDeps {
 }
 
 export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'executeBatch'> {
-  const { write, newId } = deps
   return {
     // Not async: a promise that resolves to another one costs three turns more.
-    execute: (caller, runId, command, info) => {
-      const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
-      const outside = commandRefusal(caller, id, command)
-      if (outside !== undefined) return Promise.resolve(refused(outside))
-      const linked = command.kind === 'start' ? startLinked(deps, caller, { runId: id, command, info }) : undefined
-      return linked ?? write.execute(caller, id, asAgent(caller, command), info)
-    },
+    execute: <C extends Command>(caller: Caller, runId: string, command: C, info: RequestInfo) =>
+      // Which events a command appends, and so which answer is made of them, is what its decision says.
+      executeOne(deps, caller, { runId, command, info }) as Promise<Outcome<AnswerTo<C>>>,
     executeBatch: (caller, items, info) => executeBatch(deps, { caller, items, info }),
   }
+}
+
+function executeOne(
+  deps: CommandDeps,
+  caller: Caller,
+  { runId, command, info }: { readonly runId: string; readonly command: Command; readonly info: RequestInfo },
+): Promise<Outcome> {
+  const { write, newId } = deps
+  const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
+  const outside = commandRefusal(caller, id, command)
+  if (outside !== undefined) return Promise.resolve(refused(outside))
+  const linked = command.kind === 'start' ? startLinked(deps, caller, { runId: id, command, info }) : undefined
+  return linked ?? write.execute(caller, id, asAgent(caller, command), info)
 }
 
 /** The id of the run to start: the caller's, else that of the call whose work it is, else the key's own, else a new one. */

@@ -3,7 +3,6 @@
  * a crash between them is healed by the same request again.
  */
 import type { Command } from '../../../schemas/commands.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { withinRun } from '../../access/check-access.ts'
@@ -52,14 +51,14 @@ async function startBranch(
 ): Promise<Outcome> {
   const { runId, command, info } = request
   const { run, atStep } = command.body.branchOf
-  const left = await queries.read(caller, run, ({ disclosed = false, policy }) => ({ disclosed, ...approvals(policy) }))
+  const left = await queries.read(caller, run, ({ disclosed, policy: { approve } }) => ({ disclosed, approve }))
   if (!left.ok) return refused(atOrigin(left.refusal))
   if (left.value.disclosed === true) return refused(atOrigin(DISCLOSED))
   const found = await queries.context(caller, run, { step: atStep })
   if (!found.ok) return refused(atOrigin(found.refusal))
   const { revision, parent, contextDigest, context } = found.value
   const branchOf = { run, atStep, revision, digest: parent, contextDigest }
-  const origin = { branchOf, restored: context } as BranchOrigin
+  const origin: BranchOrigin = { branchOf, restored: context }
 
   const start = { ...command, origin, ...inherited(left.value) }
   const started = await write.execute(caller, runId, start, info)
@@ -96,10 +95,10 @@ async function startChild(
   const outside = withinRun(caller, childOf.run)
   if (outside !== undefined) return refused(atParent(outside))
   const found = await queries.read(caller, childOf.run, (state) => {
-    return { depth: depthBelow(state), ...approvals(state.policy) }
+    return { depth: depthBelow(state), approve: state.policy.approve }
   })
   if (!found.ok) return refused(atParent(found.refusal))
-  const parent = { run: childOf.run, callId: childOf.callId, depth: Number(found.value.depth) }
+  const parent = { run: childOf.run, callId: childOf.callId, depth: found.value.depth }
   const start = { ...command, parent, ...inherited(found.value) }
   // Somebody else's run of this id is refused before the parent names it as its child.
   if (await isForeign(queries, caller, { runId, parent })) return write.execute(caller, runId, start, info)
@@ -109,12 +108,8 @@ async function startChild(
 }
 
 /** What needs an approval in the run that was read. */
-function approvals({ approve }: Pick<ResolvedPolicy, 'approve'>): JsonObject {
-  return approve === undefined ? {} : { approve: approve as unknown as Json }
-}
-
-function inherited({ approve }: JsonObject): { readonly approve?: ApprovalRules } {
-  return approve === undefined ? {} : { approve: approve as unknown as ApprovalRules }
+function inherited({ approve }: Pick<ResolvedPolicy, 'approve'>): { readonly approve?: ApprovalRules } {
+  return approve === undefined ? {} : { approve }
 }
 
 async function isForeign(
@@ -122,10 +117,9 @@ async function isForeign(
   caller: Caller,
   { runId, parent }: { readonly runId: string; readonly parent: { readonly run: string; readonly callId: string } },
 ): Promise<boolean> {
-  const known = await queries.read(caller, runId, ({ childOf }) => ({ childOf: childOf ?? null }))
+  const known = await queries.read(caller, runId, ({ childOf }) => childOf)
   if (!known.ok) return false
-  const { childOf = null } = known.value
-  return !(isJsonObject(childOf) && childOf.run === parent.run && childOf.callId === parent.callId)
+  return known.value?.run !== parent.run || known.value.callId !== parent.callId
 }
 
 /** The link is of the same trace, and has no key of its own: it is made once, whoever repeats it. */

@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 async function take(test: TestLedger, runId: string, steps: readonly Step[]): Promise<void> {
   const reservations: string[] = []
-  const run = (command: Command) => test.ledger.execute(alice, runId, command, {})
+  const run = <C extends Command>(command: C) => test.ledger.execute(alice, runId, command, {})
   const driver = drive(test, runId)
   for (const each of steps) {
     switch (each.do) {

@@ -1,0 +1,128 @@
+/** @module Answers about a run: its state, the context that it has established, and what its start comes to. */
+import { z } from 'zod'
+import { CALL_STATUSES } from '../call-status.ts'
+import { BranchOrigin, ParentCall } from '../events/run-started.ts'
+import { Digest, Name, RunId } from '../names.ts'
+import { ResolvedPolicy } from '../policy.ts'
+import { Redacted } from '../redaction.ts'
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
+import { Failure, JsonRecord, JsonValue, Uuid, ValueRef } from '../values.ts'
+import { type Answer, list, READ } from './answer.ts'
+import { BudgetTotals } from './budget.ts'
+
+const Revision = z.int().min(0)
+const Step = z.int().min(0)
+const Time = z.iso.datetime()
+const CallStatus = z.enum(CALL_STATUSES)
+
+/** Where a branch or a child came from. */
+const ORIGIN = { branchOf: BranchOrigin.optional(), childOf: ParentCall.optional() } as const
+
+const OpenCall = z.strictObject({
+  callId: Uuid,
+  tool: Name,
+  status: CallStatus,
+  leaseUntil: Time,
+  overdue: z.literal(true).optional(),
+})
+
+/** `name` is that of the signal, `tool` that of the call to be approved. */
+const OpenWait = z.strictObject({
+  for: z.enum(['approval', 'signal', 'time']),
+  approvalId: Uuid.optional(),
+  tool: Name.optional(),
+  name: Name.optional(),
+  waitId: Uuid.optional(),
+  since: Time,
+  until: z.string().optional(),
+})
+
+const ChildRun = z.strictObject({
+  run: RunId,
+  callId: Uuid,
+  tool: Name.optional(),
+  status: CallStatus.optional(),
+})
+
+export const RunAnswer = z
+  .strictObject({
+    runId: RunId,
+    name: Name,
+    status: z.enum(RUN_STATUSES),
+    compensation: z.enum(ROLLBACK_VERDICTS).optional(),
+    seal: z.literal('invalid').optional(),
+    revision: Revision,
+    digest: Digest,
+    actor: z.string(),
+    principal: z.string().optional(),
+    startedAt: Time,
+    updatedAt: Time,
+    tags: list(Name),
+    fence: z.int().min(1),
+    step: Step,
+    parent: Digest,
+    contextDigest: Digest,
+    snapshot: z.strictObject({ step: Step, revision: Revision, contextDigest: Digest }),
+    rejections: z.int().min(0),
+    rewinds: z.int().min(0),
+    agents: list(Name),
+    policy: ResolvedPolicy,
+    budget: BudgetTotals,
+    calls: z.int().min(0),
+    openCalls: list(OpenCall),
+    waiting: list(OpenWait).optional(),
+    heldSignals: list(z.strictObject({ signalId: Uuid, name: Name, receivedAt: Time })).optional(),
+    openFork: Uuid.optional(),
+    ...ORIGIN,
+    children: list(ChildRun),
+    branches: list(z.strictObject({ run: RunId, atStep: Step, revision: Revision })),
+    openReservations: list(Uuid),
+    asOf: Uuid.nullable().optional(),
+    ...READ,
+  })
+  .meta({ id: 'Run' })
+
+/** `agent` is empty before the first handoff. */
+export const ContextAnswer = z
+  .strictObject({
+    runId: RunId,
+    step: Step,
+    revision: Revision,
+    agent: z.string(),
+    parent: Digest,
+    contextDigest: Digest,
+    context: JsonRecord,
+    ...READ,
+  })
+  .meta({ id: 'Context' })
+
+/** Of a run that starts, one that is resumed, or one that has ended. */
+export const StartAnswer = z
+  .strictObject({
+    runId: RunId,
+    revision: Revision,
+    digest: Digest,
+    name: Name,
+    status: z.enum(RUN_STATUSES),
+    step: Step,
+    fence: z.int().min(1),
+    startedAt: Time.optional(),
+    resumed: z.literal(true).optional(),
+    ...ORIGIN,
+    policy: ResolvedPolicy.optional(),
+    callKey: z.string().optional(),
+    redacted: Redacted.optional(),
+    compensation: z.enum(ROLLBACK_VERDICTS).optional(),
+    output: JsonValue.optional(),
+    outputRef: ValueRef.optional(),
+    outputRedacted: Redacted.optional(),
+    error: Failure.optional(),
+  })
+  .meta({ id: 'RunStart' })
+
+/** The state of a run: totals, open calls, what it waits for. Times are RFC 3339 in UTC, money is decimal strings, digests are `sha256:` and 64 hex digits. */
+export type RunAnswer = Answer<typeof RunAnswer>
+/** The context that a run has established, and the accepted handoff (`step`) that established it. */
+export type ContextAnswer = Answer<typeof ContextAnswer>
+/** The run that was started or resumed; of one that has ended, its `output` (or `outputRef`) or `error` as well. */
+export type StartAnswer = Answer<typeof StartAnswer>
