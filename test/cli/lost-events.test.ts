@@ -61,4 +61,55 @@ test('the end of the store is gone, and the log has seen it: verify, replay and 
   assert.is((await command(data, 'replay', 'r', '--tenant', 'acme')).verdict, 'VERIFIED')
 })
 
+const LISTS = [
+  ['runs', 'list'],
+  ['runs', 'show', 'r'],
+  ['calls', 'list'],
+  ['approvals', 'list'],
+  ['events'],
+  ['search', 'n'],
+  ['audit', 'open-calls'],
+  ['audit', 'spend'],
+  ['report', 'r'],
+  ['tail'],
+  ['integrity'],
+]
+
+test('whatever a command reads of a store that lacks events names what is lost on standard error, and ends with 3; of a whole one with 0 (LOG-49)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const asked = async (args: readonly string[]) => {
+    const { code, stderr } = await runInProcess([...args, '--tenant', 'acme', '--data', data])
+    return [args.join(' '), code, stderr.includes('INCOMPLETE: lost: ')]
+  }
+  for (const args of LISTS) assert.equal(await asked(args), [args.join(' '), 0, false])
+  tamper(`${data}/store.db`, (db) => {
+    db.prepare('DELETE FROM events WHERE position = (SELECT max(position) FROM events)').run()
+    db.prepare('UPDATE head SET position = position - 1').run()
+  })
+  for (const args of LISTS) assert.equal(await asked(args), [args.join(' '), 3, true])
+})
+
+test('a run whose first event lies behind its others is in every list that is made of the store (LOG-2, A350)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const path = `${data}/store.db`
+  const rows = rowsOf(path).filter(({ stream }) => stream === 'run-acme.r')
+  const [first, second] = rows
+  tamper(path, (db) => {
+    const move = db.prepare('UPDATE events SET position = ? WHERE position = ?')
+    move.run(-1, first?.position)
+    move.run(first?.position, second?.position)
+    move.run(second?.position, -1)
+  })
+  assert.is((await command(data, 'verify')).verdict, 'TAMPERED')
+  const listed = async (...args: readonly string[]) => {
+    const { stdout } = await runInProcess([...args, '--tenant', 'acme', '--json', '--data', data])
+    return stdout.split('\n').filter((line) => line !== '').length
+  }
+  assert.equal([await listed('events', '--run', 'r'), await listed('audit', 'runs')], [rows.length, 1])
+})
+
 test.run()
