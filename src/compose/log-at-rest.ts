@@ -90,6 +90,13 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
   return end === undefined || store.comparePositions(end, seen) < 0
 }
 
+interface AtRest {
+  readonly isCounted: boolean
+  readonly withStops: boolean
+  /** What the ledger's own note says that the store had lost. */
+  readonly noted: readonly Loss[]
+}
+
 /**
  * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
  * head is among it: the store may be read up to an earlier place than the file has seen. `isCounted`: positions, or the notes of a server's writers, are gone
@@ -98,7 +105,7 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
-  { isCounted, withStops }: { readonly isCounted: boolean; readonly withStops: boolean },
+  { isCounted, withStops, noted }: AtRest,
 ): Promise<LogKnowledge> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
@@ -110,6 +117,7 @@ export async function knownAtRest(
       ...(hasGap ? [gapLoss] : []),
       ...(wentBack ? [WENT_BACK] : []),
       ...((withStops && log?.losses(tenant)) || []),
+      ...noted.filter(({ stream }) => stream === undefined || streamTenant(stream) === tenant),
       ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
     ],
     knownHead: () => undefined,
