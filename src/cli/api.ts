@@ -3,6 +3,7 @@
  * in this process over the store, which is only read. What one answers, the other does.
  */
 import type { JsonObject } from '../../schemas/json.ts'
+import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
 import { createTransport, type Transport, type TransportOptions } from '../client/transport.ts'
@@ -16,9 +17,10 @@ import { createTokenVerifier, issueToken, publicJwks } from '../signing/tokens.t
 import type { Position } from '../store/event-store.ts'
 import { isLeaf } from '../verify/checkpoint-check.ts'
 import type { Arguments } from './arguments.ts'
-import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { giveWayToOwner } from './give-way.ts'
 import { startProgress } from './progress.ts'
+import { oneLine } from './shown.ts'
 
 export type Params = Readonly<Record<string, string | number | undefined>>
 
@@ -30,6 +32,8 @@ export interface Api extends AsyncDisposable {
   items(path: string, params: Params, limit?: number, member?: string): AsyncIterable<JsonObject>
   /** A streamed answer as it comes. */
   text(path: string, params: Params, signal: AbortSignal): AsyncIterable<string>
+  /** Of a command that printed what it was answered: 3 where an answer named what is lost, as standard error says. */
+  exitCode(): ExitCode
 }
 
 const PAGE_ITEMS = 500
@@ -187,13 +191,18 @@ export function apiOver(
   beforeOutput: () => void = () => undefined,
 ): Api {
   const transport = createTransport(options)
+  let isIncomplete = false
   const get = async (path: string, params: Params = {}): Promise<JsonObject> => {
     const answer = await orFailure(() => transport.json({ method: 'GET', path: path + search(params) }))
     beforeOutput()
+    const { losses } = answer.body
+    if (!isIncomplete && Array.isArray(losses)) sayIncomplete(losses as unknown as readonly Loss[])
+    isIncomplete ||= losses !== undefined
     return answer.body
   }
   return {
     get,
+    exitCode: () => (isIncomplete ? EXIT.unproven : EXIT.ok),
     post: async (path, body, key) => {
       const headers = key === undefined ? {} : { 'idempotency-key': key }
       return (await orFailure(() => transport.json({ method: 'POST', path, body, headers }))).body
@@ -202,6 +211,11 @@ export function apiOver(
     text: (path, params, signal) => streamed(transport, path + search(params), signal),
     [Symbol.asyncDispose]: close,
   }
+}
+
+function sayIncomplete(losses: readonly Loss[]): void {
+  const lost = oneLine(lossesText(losses))
+  process.stderr.write(`countersign: INCOMPLETE: lost: ${lost}. Run "countersign verify": it says what to do\n`)
 }
 
 interface ItemsAsk {

@@ -16,7 +16,7 @@ export async function listApprovals(args: Arguments): Promise<number> {
   const asOf = asOfSize(args)
   await using api = await openApi(args)
   await printRows(api.items('/v1/approvals', { asOf }, limit), { columns: COLUMNS, json: args.has('json') })
-  return EXIT.ok
+  return api.exitCode()
 }
 
 export const grantApproval = (args: Arguments): Promise<number> => decide(args, 'grant')

@@ -31,7 +31,7 @@ export const serviceQueryNamed =
     await using api = await openApi(args)
     const rows = api.items(`/v1/audit/${name}`, params, limit)
     await printRows(rows, { columns, json: args.has('json') })
-    return EXIT.ok
+    return api.exitCode()
   }
 
 export const events = queryNamed('events')
@@ -55,7 +55,7 @@ async function answerQuestion(name: AuditQueryName, args: Arguments): Promise<nu
   await printRows(rows, { columns: AUDIT_QUERIES[name].columns, json: args.has('json') })
   const isTable = process.stdout.isTTY === true && !args.has('json')
   if (params.text !== undefined && isTable) process.stderr.write(BY_INDEX)
-  return EXIT.ok
+  return api.exitCode()
 }
 
 const BY_INDEX =

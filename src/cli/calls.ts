@@ -18,7 +18,7 @@ export async function listCalls(inputs: Arguments): Promise<number> {
   await using api = await openApi(inputs)
   const status = inputs.has('in-doubt') ? 'in-doubt' : 'open'
   await printRows(api.items('/v1/calls', { status }, limit), { columns: COLUMNS, json: inputs.has('json') })
-  return EXIT.ok
+  return api.exitCode()
 }
 
 export async function resolveCall(inputs: Arguments): Promise<number> {

@@ -5,14 +5,19 @@ import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { printObject } from './print-object.ts'
 
-/** Ends with 1 where an event is on record as broken, and was not found whole again since. */
+/** Ends with 1 where an event is on record as broken, and was not found whole again since; else with 3 where something else is lost. */
 export async function integrity(inputs: Arguments): Promise<number> {
   await using api = await openApi(inputs)
   const state = await api.get('/v1/integrity')
-  const { items, scrub } = state
+  const { items, scrub, losses } = state
   const faults = Array.isArray(items) ? items.filter((each) => isJsonObject(each)) : []
   const broken = faults.filter(({ pastSince }) => pastSince === undefined).length
-  const shown: JsonObject = { broken, ...(isJsonObject(scrub ?? null) && { scrub }), faults }
+  const shown: JsonObject = {
+    broken,
+    ...(isJsonObject(scrub ?? null) && { scrub }),
+    faults,
+    ...(losses !== undefined && { losses }),
+  }
   printObject(inputs.has('json') ? state : shown, inputs.has('json'))
-  return broken === 0 ? EXIT.ok : EXIT.failed
+  return broken === 0 ? api.exitCode() : EXIT.failed
 }

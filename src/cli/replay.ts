@@ -3,11 +3,12 @@ import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
 import { openReader } from '../compose/compose-stores.ts'
 import { knownAtRest, type LogAtRest, openLogAtRest } from '../compose/log-at-rest.ts'
+import { lossesNoted, notedLoss } from '../compose/store-held.ts'
 import { lossesOfRun } from '../ledger/integrity/known-losses.ts'
 import { lostBehind } from '../ledger/integrity/lost-behind.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import { replayRecords } from '../ledger/read/replay.ts'
-import { requireKeys } from '../settings/key-source.ts'
+import { fixedKeys, requireKeys } from '../settings/key-source.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
@@ -31,7 +32,8 @@ export async function replay(inputs: Arguments): Promise<number> {
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
-    const losses = await lossesAtRest(reader, log, stream)
+    const noted = await lossesNoted(reader, notedLoss(inputs.settings, fixedKeys(keys)))
+    const losses = await lossesAtRest({ reader, log, noted }, stream)
     const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring), losses })
     return await print(lines, inputs.has('json'))
   } catch (error) {
@@ -39,9 +41,15 @@ export async function replay(inputs: Arguments): Promise<number> {
   }
 }
 
+interface AtRest {
+  readonly reader: StoreReader
+  readonly log: LogAtRest | undefined
+  readonly noted: readonly Loss[]
+}
+
 /** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
-async function lossesAtRest(reader: StoreReader, log: LogAtRest | undefined, stream: string): Promise<readonly Loss[]> {
-  const losses = await knownAtRest(reader, log, { isCounted: true, withStops: false })
+async function lossesAtRest({ reader, log, noted }: AtRest, stream: string): Promise<readonly Loss[]> {
+  const losses = await knownAtRest(reader, log, { isCounted: true, withStops: false, noted })
   const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
   const behind = { store: reader, known: log?.knownHead(stream) }
   return [...known, ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]

@@ -4,7 +4,6 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schem
 import { type Loss, lossesText } from '../../schemas/loss.ts'
 import { type Api, openApi, type Params, pastOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
-import { EXIT } from './failure.ts'
 import { runIdOf } from './run-id.ts'
 import { cellText, jsonLine, oneLine } from './shown.ts'
 import { lineOf, stdout, widthsOf } from './table.ts'
@@ -45,7 +44,7 @@ export async function report(inputs: Arguments): Promise<number> {
   const made = await runReport(api, run, params)
   if (inputs.has('json')) stdout.write(jsonLine(made as unknown as Json))
   else stdout.write(reportText(made, painter(stdout)))
-  return EXIT.ok
+  return api.exitCode()
 }
 
 /** Every part is pinned to the size of the log that the first one saw. */

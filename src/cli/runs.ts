@@ -42,7 +42,7 @@ export async function listRuns(inputs: Arguments): Promise<number> {
     columns: LIST_COLUMNS,
     json: inputs.has('json'),
   })
-  return EXIT.ok
+  return api.exitCode()
 }
 
 export async function showRun(inputs: Arguments): Promise<number> {
@@ -50,7 +50,7 @@ export async function showRun(inputs: Arguments): Promise<number> {
   const { opened, params } = pastOf(inputs)
   await using api = await openApi(inputs, opened)
   printObject(await api.get(path, params), inputs.has('json'))
-  return EXIT.ok
+  return api.exitCode()
 }
 
 export async function listReservations(inputs: Arguments): Promise<number> {
@@ -62,7 +62,7 @@ export async function listReservations(inputs: Arguments): Promise<number> {
     columns: ['reservationId', 'status', 'agent', 'tokens', 'cost', 'deadline', 'callId'],
     json: inputs.has('json'),
   })
-  return EXIT.ok
+  return api.exitCode()
 }
 
 const FORK_COLUMNS = ['forkId', 'status', 'agent', 'join', 'step', 'startedRevision', 'joinRevision', 'branches']
@@ -96,7 +96,7 @@ async function listOf(inputs: Arguments, { name, columns, past }: ListOfRun): Pr
   const limit = limitOf(inputs)
   await using api = await openApi(inputs, past.opened)
   await printRows(api.items(path, past.params, limit), { columns, json: inputs.has('json') })
-  return EXIT.ok
+  return api.exitCode()
 }
 
 /** What changed between two steps, with the findings of every handoff in between. */
@@ -116,7 +116,7 @@ export async function diffRun(args: Arguments): Promise<number> {
     columns: ['kind', 'path', 'before', 'after', 'rule', 'message'],
     json: args.has('json'),
   })
-  return EXIT.ok
+  return api.exitCode()
 }
 
 async function findingsBetween(

@@ -28,7 +28,7 @@ export async function tail(inputs: Arguments): Promise<number> {
   const print = printer(inputs)
   for (const item of items.slice(0, lines).reverse()) print(item)
   if (inputs.has('follow')) await follow(api, { args: inputs, run, after: last.tailCursor }, print)
-  return EXIT.ok
+  return api.exitCode()
 }
 
 function linesOf({ text }: Arguments): number {

@@ -9,10 +9,12 @@ import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
 import type { LogAtRest, LogUnread } from '../compose/log-at-rest.ts'
-import { LOG_FILE, type ServerPlace } from '../settings/places.ts'
+import { LOG_FILE, LOSS_SUFFIX, type ServerPlace } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import { type Position, StoreOpenError } from '../store/event-store.ts'
+import type { KnownEvent } from '../store/known-events.ts'
+import type { LeafPlace } from '../store/log-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
@@ -46,6 +48,8 @@ export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   readonly checkpoint?: HeldCheckpoint
   readonly findKey: FindReaderKey
   /** Of a store: the file of the logs beside it, in this folder. Absent where there are no keys to judge it by. */
+  /** What the ledger's own note beside the store says that it had lost. */
+  readonly noted?: KnownEvent | 'unreadable' | undefined
   readonly logIn?: ((folder: string) => Promise<LogAtRest | LogUnread>) | undefined
   /** Other parts of a log are verified with it. */
   readonly inChain?: boolean
@@ -89,7 +93,7 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
 
 async function verifyStore(path: string, options: TargetOptions): Promise<VerifyResult> {
   giveWayToOwner({ kind: 'sqlite', path })
-  const beside = checkpointsBeside(path, options.findKey)
+  const beside = withNote(checkpointsBeside(path, options.findKey), path, options)
   using log = await logBeside(dirname(path), options)
   using scan = openStoreScan(path)
   options.onOpen?.(scan.expected)
@@ -116,19 +120,31 @@ interface LogBeside extends Disposable {
   readonly unchecked: readonly string[]
 }
 
+function withNote(beside: KeptBeside, path: string, { noted }: TargetOptions): KeptBeside {
+  if (noted !== 'unreadable') return beside
+  const message = `${path}${LOSS_SUFFIX}, which says what the store had lost, is damaged or of other keys`
+  return { ...beside, faults: [...beside.faults, { code: 'seen-beside', message }] }
+}
+
 /** Opened before the store is read: its owner may go on writing both. */
-async function logBeside(folder: string, { logIn }: TargetOptions): Promise<LogBeside> {
+async function logBeside(folder: string, { logIn, noted }: TargetOptions): Promise<LogBeside> {
   const log = (await logIn?.(folder)) ?? 'absent'
-  if (typeof log !== 'string')
+  const inNote: readonly LeafPlace[] = typeof noted === 'object' ? [[0, noted.stream, noted.revision]] : []
+  if (typeof log !== 'string') {
+    const seenBeside = function* (): Generator<LeafPlace> {
+      yield* log.places()
+      yield* inNote
+    }
     return {
-      options: { seenBeside: log.places },
+      options: { seenBeside },
       attestedAfter: log.attestedAfter(),
       unchecked: [],
       [Symbol.dispose]: log[Symbol.dispose],
     }
+  }
   const why = log === 'unreadable' ? 'is damaged or of another version' : 'is not sealed with these keys'
   const unchecked = log === 'absent' ? [] : [`events that only ${join(folder, LOG_FILE)} has seen: it ${why}`]
-  return { options: {}, unchecked, [Symbol.dispose]: () => undefined }
+  return { options: { seenBeside: () => inNote }, unchecked, [Symbol.dispose]: () => undefined }
 }
 
 interface StoreLooking extends Looking, AsyncDisposable {
@@ -154,7 +170,10 @@ async function verifyServer(
   keptBeside: string | undefined,
   options: TargetOptions,
 ): Promise<VerifyResult> {
-  const beside = keptBeside === undefined ? NONE_BESIDE : checkpointsBeside(keptBeside, options.findKey)
+  const beside =
+    keptBeside === undefined
+      ? NONE_BESIDE
+      : withNote(checkpointsBeside(keptBeside, options.findKey), keptBeside, options)
   using log = keptBeside === undefined ? undefined : await logBeside(dirname(keptBeside), options)
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)

@@ -2,8 +2,10 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLogAtRest } from '../compose/log-at-rest.ts'
+import { notedLoss } from '../compose/store-held.ts'
 import { noteVerifier } from '../merkle/note-key.ts'
 import { readSettings, type Settings } from '../settings/config.ts'
+import { fixedKeys } from '../settings/key-source.ts'
 import { isOnServer, STORE_FILE } from '../settings/places.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { logKeyChain } from '../signing/ledger-keys.ts'
@@ -89,7 +91,7 @@ async function verifyOne(
     ...(checkpoint && { checkpoint }),
     ...more,
     findKey,
-    logIn: logReader(target.settings, origin),
+    ...besideStore(target.settings, origin),
     ...threadsWanted(inputs),
     onOpen: (total) => {
       progress = startProgress({ unit: 'events', total })
@@ -109,10 +111,11 @@ async function verifyOne(
   return { found, checkpoint }
 }
 
-/** Without the ledger's own keys nothing tells whether its file of the logs is what it wrote. */
-function logReader(settings: Settings, origin: Origin): TargetOptions['logIn'] {
+/** Without the ledger's own keys nothing tells whether its file of the logs, and its note of what was lost, are what it wrote. */
+function besideStore(settings: Settings, origin: Origin): Pick<TargetOptions, 'logIn' | 'noted'> {
   const keys = origin === 'own-store' ? ownKeys(settings, origin) : undefined
-  return keys && ((folder) => openLogAtRest(folder, keys))
+  if (keys === undefined) return {}
+  return { logIn: (folder) => openLogAtRest(folder, keys), noted: notedLoss(settings, fixedKeys(keys)) }
 }
 
 function threadsWanted({ text }: Arguments): Pick<TargetOptions, 'threads'> {

@@ -16,6 +16,7 @@ import { auditForReading, viewsForReading } from './compose-derived.ts'
 import { copiesFor, type TakeFile } from './compose-sharing.ts'
 import { openCopies, openReader } from './compose-stores.ts'
 import { knownAtRest, openLogAtRest } from './log-at-rest.ts'
+import { lossesNoted, notedLoss } from './store-held.ts'
 
 export interface ReadingLedger extends AsyncDisposable {
   readonly ledger: Ledger
@@ -54,6 +55,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     for (const part of opened.splice(0).reverse()) part[Symbol.dispose]()
   }
   try {
+    const source = fixedKeys(keys)
     const usesFiles = asOf === undefined && !trustNothing
     const log = usesFiles ? await openLogAtRest(settings.data, keys) : 'absent'
     if (typeof log !== 'string') opened.push(log)
@@ -62,6 +64,7 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const knownLost = await knownAtRest(reader, typeof log === 'string' ? undefined : log, {
       isCounted,
       withStops: true,
+      noted: await lossesNoted(reader, notedLoss(settings, source)),
     })
     let end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, () => end ?? ''), onRead)
@@ -72,7 +75,6 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
       isFixed ||= isLast
       return reader.comparePositions(position, end) <= 0
     }
-    const source = fixedKeys(keys)
     const fileOf = (name: string, kind: string) => ({
       ...{ store, reader, goTo, follows, onLeftAside, guard: fileGuard(source, kind) },
       path: usesFiles ? join(settings.data, name) : undefined,

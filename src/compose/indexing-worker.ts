@@ -103,6 +103,9 @@ async function open(places: IndexingPlaces, { keys, reader, host }: Sources): Pr
   const logDeps = {
     ...{ store: stores.logs.store, logStore: files.logs, logKeys, sealer, memory, log },
     ...{ effects: founding.effects, append, appendsSoFar: () => 0 },
+    onPutBack: (reason: string): void => {
+      for (const file of [files.views, files.audit]) file.renew(reason)
+    },
   }
   const caches = logCaches(memory)
   const ahead = readAheadOf(places, log)

@@ -96,6 +96,13 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
   return end === undefined || store.comparePositions(end, seen) < 0
 }
 
+interface AtRest {
+  readonly isCounted: boolean
+  readonly withStops: boolean
+  /** What the ledger's own note says that the store had lost. */
+  readonly noted: readonly Loss[]
+}
+
 /**
  * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
  * head is among it: the store may be read up to an earlier place than the file has seen. `isCounted`: positions, or the notes of a server's writers, are gone
@@ -104,14 +111,14 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
-  { isCounted, withStops }: { readonly isCounted: boolean; readonly withStops: boolean },
+  { isCounted, withStops, noted }: AtRest,
 ): Promise<LossesOfTenant> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
   const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
-  const noted = log?.attestedAfter()
+  const attestedTo = log?.attestedAfter()
   const isLater =
-    noted !== undefined && attested.after !== undefined && store.comparePositions(attested.after.now, noted) > 0
+    attestedTo !== undefined && attested.after !== undefined && store.comparePositions(attested.after.now, attestedTo) > 0
   const areNotesBroken = attested.broken !== undefined || isLater
   const gone = attested.lost.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
@@ -120,6 +127,7 @@ export async function knownAtRest(
     ...(wentBack ? [WENT_BACK] : []),
     ...(areNotesBroken ? [notesLoss] : []),
     ...((withStops && log?.losses(tenant)) || []),
+    ...noted.filter(({ stream }) => stream === undefined || streamTenant(stream) === tenant),
     ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
   ]
 }

@@ -2,14 +2,16 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { z } from 'zod'
 import { parseJsonOrUndefined } from '../../schemas/json.ts'
+import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
+import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
 import type { KeySource, Log } from '../ledger/ports.ts'
 import { expectedAlone } from '../ledger/read/record-seal.ts'
 import type { Settings } from '../settings/config.ts'
 import { checkRecord } from '../signing/check.ts'
 import { replaceFile } from '../signing/durable-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import type { EventStore, ReadRecord } from '../store/event-store.ts'
+import type { EventStore, ReadRecord, StoreReader } from '../store/event-store.ts'
 import { forwardOnly } from '../store/forward-only-store.ts'
 import { isSameEvent, type KnownEvent } from '../store/known-events.ts'
 import { lossPath } from './compose-files.ts'
@@ -66,6 +68,24 @@ async function refuseNoted(store: EventStore, { path, keys, log }: Noted): Promi
   rmSync(path)
   const { stream, revision, position } = missing
   log.info({ stream, revision, position }, 'the store again holds the event that it had lost: the ledger goes on')
+}
+
+/** What the note says: an event, that it is damaged or of other keys, or nothing where there is none. */
+export function notedLoss(settings: Settings, keys: KeySource): KnownEvent | 'unreadable' | undefined {
+  const path = lossPath(settings)
+  if (path === undefined || !existsSync(path)) return undefined
+  return readNote(path, keys) ?? 'unreadable'
+}
+
+/** The same for a process that only reads: what the store still lacks of it. */
+export async function lossesNoted(
+  store: Pick<StoreReader, 'recordAt'>,
+  noted: KnownEvent | 'unreadable' | undefined,
+): Promise<readonly Loss[]> {
+  if (noted === undefined) return []
+  if (noted === 'unreadable') return [WENT_BACK]
+  if (isSameEvent(await store.recordAt(noted.position), noted)) return []
+  return [WENT_BACK, { scope: 'run', code: 'missing', stream: noted.stream, revision: noted.revision }]
 }
 
 function stillLost({ stream, revision }: KnownEvent, path: string): string {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { toNano } from '../../schemas/money.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
+import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { numberIn, textIn } from './item-members.ts'
 import { Refused, type View } from './page.ts'
 import { queryAudit } from './pages/audit-query.ts'
@@ -71,10 +72,13 @@ export async function readOverview(view: Asking, since: string | undefined): Pro
   return { rejections, refusals, failedCompensations, inDoubt, overdue, waiting, hasRuns, spend, readers }
 }
 
+const MADE_ANEW = 'An index that this rests on is being made anew from the store.'
+
 async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
   try {
     return { ok: true, value: await read() }
   } catch (error) {
+    if (error instanceof DerivedFileRenewedError) return { ok: false, why: MADE_ANEW }
     if (error instanceof IndexBuildingError || error instanceof ViewBehindError || error instanceof Refused)
       return { ok: false, why: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }
     throw error

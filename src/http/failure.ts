@@ -6,6 +6,7 @@ import { NotOnRecordError } from '../ledger/identity/ledger-facts.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
+import { DerivedFileRenewedError } from '../store/derived-file.ts'
 import { StoreUnavailableError, StoreWentBackError, StreamDeletedError } from '../store/event-store.ts'
 import { problemResponse } from './answers.ts'
 import type { HttpContext } from './http-context.ts'
@@ -16,6 +17,8 @@ const NOT_ON_RECORD =
   'what leaves the ledger is put on record first, and the store takes no record now, as on a full disk: nothing was given out'
 
 const WENT_BACK = 'the store no longer holds an event that it had acknowledged: nothing is read from it'
+
+const MADE_ANEW = 'an index that this answer rests on is being made anew from the store'
 
 /** Broken machinery: reported by an id that is in the log, with what happened. */
 export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpContext): Response {
@@ -35,6 +38,10 @@ export function failure(error: unknown, deps: Pick<HttpDeps, 'log'>, c: HttpCont
   if (error instanceof ViewBehindError) {
     const { message, retryAfterMs } = error
     return problemResponse(problem('view-behind', message, { retryAfterMs }), c.req.path)
+  }
+  if (error instanceof DerivedFileRenewedError) {
+    const { retryAfterMs } = error
+    return problemResponse(problem('index-building', MADE_ANEW, { retryAfterMs }), c.req.path)
   }
   if (error instanceof StoreWentBackError) return problemResponse(problem('store-went-back', WENT_BACK), c.req.path)
   if (error instanceof StoreUnavailableError) {

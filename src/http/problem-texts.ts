@@ -251,8 +251,8 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'too-many-streams': text('Too many open streams', 'End a tail or an export of this tenant, then ask again.'),
   'not-ready': text('Not ready', 'The server is starting, stopping, or its store is not available; ask again.'),
   'index-building': text(
-    "The auditors' index is being made",
-    'It goes on by itself; ask again after `Retry-After`. `progress` says how far it is.',
+    'An index is being made',
+    'It goes on by itself; ask again after `Retry-After`. `progress`, where it is there, says how far it is.',
   ),
   'view-behind': text(
     'What this answer rests on cannot follow the store',

@@ -293,7 +293,7 @@ class Verification {
       if (this.#streams.reaches(stream, revision)) continue
       lost.set(stream, Math.min(revision, lost.get(stream) ?? revision))
     }
-    const message = 'the file of the logs beside the store has seen this event in it, and perhaps others behind it'
+    const message = 'a file of the ledger beside the store has seen this event in it, and perhaps others behind it'
     for (const [stream, revision] of lost) this.#report({ code: 'seen-beside', message, stream, revision })
   }
 

@@ -3,7 +3,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose/compose.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
+import { logFileGuard } from '../../src/ledger/identity/file-guard.ts'
 import { readSettings } from '../../src/settings/config.ts'
+import { fixedKeys, requireKeys } from '../../src/settings/key-source.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { drive } from '../support/run-driver.ts'
 import { rowsOf, tamper } from '../support/tamper.ts'
@@ -90,6 +92,95 @@ test('an old checkpoint shows nothing of what came after it: verify says up to w
   assert.equal(await ask(early), ['VERIFIED', 1])
   const { unchecked } = await command(early, 'verify', '--checkpoint', note)
   assert.ok((unchecked as readonly string[]).some((text) => /there is no .*checkpoints/.test(text)))
+})
+
+const LISTS = [
+  ['runs', 'list'],
+  ['runs', 'show', 'r'],
+  ['calls', 'list'],
+  ['approvals', 'list'],
+  ['events'],
+  ['search', 'n'],
+  ['audit', 'open-calls'],
+  ['audit', 'spend'],
+  ['report', 'r'],
+  ['tail'],
+  ['integrity'],
+]
+
+test('whatever a command reads of a store that lacks events names what is lost on standard error, and ends with 3; of a whole one with 0 (LOG-49)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const asked = async (args: readonly string[]) => {
+    const { code, stderr } = await runInProcess([...args, '--tenant', 'acme', '--data', data])
+    return [args.join(' '), code, stderr.includes('INCOMPLETE: lost: ')]
+  }
+  for (const args of LISTS) assert.equal(await asked(args), [args.join(' '), 0, false])
+  tamper(`${data}/store.db`, (db) => {
+    db.prepare('DELETE FROM events WHERE position = (SELECT max(position) FROM events)').run()
+    db.prepare('UPDATE head SET position = position - 1').run()
+  })
+  for (const args of LISTS) assert.equal(await asked(args), [args.join(' '), 3, true])
+})
+
+test('a run whose first event lies behind its others is in every list that is made of the store (LOG-2, A350)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const path = `${data}/store.db`
+  const rows = rowsOf(path).filter(({ stream }) => stream === 'run-acme.r')
+  const [first, second] = rows
+  tamper(path, (db) => {
+    const move = db.prepare('UPDATE events SET position = ? WHERE position = ?')
+    move.run(-1, first?.position)
+    move.run(first?.position, second?.position)
+    move.run(second?.position, -1)
+  })
+  assert.is((await command(data, 'verify')).verdict, 'TAMPERED')
+  const listed = async (...args: readonly string[]) => {
+    const { stdout } = await runInProcess([...args, '--tenant', 'acme', '--json', '--data', data])
+    return stdout.split('\n').filter((line) => line !== '').length
+  }
+  assert.equal([await listed('events', '--run', 'r'), await listed('audit', 'runs')], [rows.length, 1])
+})
+
+test('beside the note of a process that its store went back nothing is VERIFIED and no list is complete, until the event is there again (STR-32, A350)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await followed(data)
+  const path = `${data}/store.db`
+  for (const suffix of ['', '-wal', '-shm', '.sealed']) rmSync(`${data}/log.db${suffix}`, { force: true })
+  const last = rowsOf(path).at(-1)
+  if (last === undefined) throw new Error('no event')
+  tamper(path, (db) => {
+    db.prepare('DELETE FROM events WHERE position = ?').run(last.position)
+    db.prepare('UPDATE head SET position = position - 1').run()
+  })
+  const { id } = JSON.parse(last.header) as { id: string }
+  const missing = { stream: last.stream, revision: last.revision, position: String(last.position), id }
+  const keys = fixedKeys(requireKeys(readSettings({ data }, {}).keys))
+  const seal = logFileGuard(keys).seal(`store-loss\n${JSON.stringify(Object.values(missing))}`)
+  const found = async () => [
+    (await command(data, 'verify')).verdict,
+    (await command(data, 'replay', 'r', '--tenant', 'acme')).verdict,
+    (await runInProcess(['runs', 'list', '--tenant', 'acme', '--data', data])).code,
+  ]
+  // An older copy like any other: what came behind its end nobody knows.
+  assert.equal(await found(), ['VERIFIED', 'VERIFIED', 0])
+  writeFileSync(`${path}.lost`, JSON.stringify({ v: 1, missing, seal }))
+  assert.equal(await found(), ['INCOMPLETE', 'INCOMPLETE', 3])
+  writeFileSync(`${path}.lost`, JSON.stringify({ v: 1, missing, seal: seal.replace(/^../, '00') }))
+  assert.equal(await found(), ['INCOMPLETE', 'INCOMPLETE', 3])
+  writeFileSync(`${path}.lost`, JSON.stringify({ v: 1, missing, seal }))
+  tamper(path, (db) => {
+    const { stream: _, ...row } = last
+    db.prepare(
+      'INSERT INTO events (position, stream_id, revision, header, salt, data, request) VALUES (@position, @stream_id, @revision, @header, @salt, @data, @request)',
+    ).run(row)
+    db.prepare('UPDATE head SET position = position + 1').run()
+  })
+  assert.equal(await found(), ['VERIFIED', 'VERIFIED', 0])
 })
 
 test.run()

@@ -6,7 +6,10 @@ import type { Loss } from '../../schemas/loss.ts'
 import { ledgerStream, runStream } from '../../schemas/names.ts'
 import { exportText } from '../../src/export/issue-export.ts'
 import { LogStartError } from '../../src/ledger/log/log-deps.ts'
-import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import { noteVerifier } from '../../src/merkle/note-key.ts'
+import { createRunKeys } from '../../src/signing/key-ring.ts'
+import { type LedgerKeys, logKeyChain } from '../../src/signing/ledger-keys.ts'
+import { verifyRecords } from '../../src/verify/verify-records.ts'
 import { rowsOf, type StoreRow, tamper } from '../support/tamper.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 import { type TestLogs, testLogs } from '../support/test-logs.ts'
@@ -205,6 +208,45 @@ test('a run whose stream has another name now is marked in the list at once, bef
   assert.equal(await sealed(), ['one sound', 'two sound'])
   beside(at.path, (db) => db.prepare('UPDATE streams SET name = ? WHERE name = ?').run('run-acme.twox', 'run-acme.two'))
   assert.equal(await sealed(), ['one sound', 'two invalid'])
+})
+
+test('two events of a run change places under a serving ledger: the log stops once, others go on with checkpoints of their own, and put right it goes on (LOG-3, LOG-27, LOG-47)', async () => {
+  using at = await site()
+  await using ledger = await opened(at)
+  await ledger.fill('acme', 'swapped', 2)
+  const [, one, two] = rowsOf(at.path).filter(({ stream }) => stream === runStream('acme', 'swapped'))
+  if (one === undefined || two === undefined) throw new Error('no events')
+  const swap = (): void =>
+    beside(at.path, (db) => {
+      const move = db.prepare('UPDATE events SET position = ? WHERE position = ?')
+      for (const [to, from] of [
+        [-1, one.position],
+        [one.position, two.position],
+        [two.position, -1],
+      ])
+        move.run(to, from)
+    })
+  swap()
+  const before = ledger.renewals.length
+  for (const run of ['b1', 'b2', 'b3']) {
+    await ledger.fill('beta', run, 1)
+    await ledger.logs.publish()
+  }
+  assert.is(ledger.renewals.length, before, 'nothing is made anew for what is as it was')
+  assert.is(codes(ledger.logs.losses('acme')).length, 1)
+  assert.equal(ledger.logs.losses('beta'), [])
+  swap()
+  await ledger.logs.publish()
+  assert.equal(ledger.logs.losses('acme'), [])
+  assert.is(await startedCode(ledger, 'acme'), 'started')
+  const { ring } = at.keys
+  const verifierKeys = (origin: string) => logKeyChain(at.keys).map((key) => noteVerifier(origin, key).text)
+  const faults: string[] = []
+  await verifyRecords(ledger.store.readAll(), {
+    ...{ keys: { ring, runKeys: createRunKeys(ring), verifierKeys }, wholeStore: true },
+    onFault: ({ code, message }) => faults.push(`${code} ${message}`),
+  })
+  assert.equal(faults, [])
 })
 
 test.run()

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert'
 import { Followed } from '../../src/ledger/followed.ts'
 import { RunList } from '../../src/ledger/read/run-list.ts'
 import { type Pace, ReaderLeftError } from '../../src/resources/work-queue.ts'
+import { DerivedFileRenewedError } from '../../src/store/derived-file.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { RunRow, ViewStore } from '../../src/store/view-store.ts'
@@ -25,10 +26,15 @@ interface Home extends Disposable {
   readonly views: ViewStore
 }
 
+function listOver(views: ViewStore): RunList {
+  const options = { nowMs: () => 0, appendsSoFar: () => 0, followed: new Followed(() => 0) }
+  return new RunList(openMemoryStore(), views, options)
+}
+
 function home(): Home {
   const views = openSqliteViews({ path: ':memory:' })
   views.saveRuns(rows, TO)
-  const list = new RunList(openMemoryStore(), views, FOLLOWING)
+  const list = listOver(views)
   const close = (): void => {
     list[Symbol.dispose]()
     views[Symbol.dispose]()
@@ -53,6 +59,7 @@ test('what is lost of a tenant is asked once for a list, however many rows it ha
   assert.is(asked, 1)
 })
 
+const ALICE = { tenant: 'acme', actor: 'a' }
 const FAILED = { status: 'failed', limit: 10 }
 
 test('a filter that one of two thousand runs fits gives other work its turns while it looks, and finds it (F109)', async () => {
@@ -102,6 +109,29 @@ test('a list that is rebuilt while it is looked through is looked through again:
     items.map(({ runId }) => runId),
     ['r1999'],
   )
+})
+
+test('a list that is made anew between its pass and its reading is read again, or refused where that goes on: it is never empty (F130)', async () => {
+  using inner = openSqliteViews({ path: ':memory:' })
+  inner.saveRuns(rows, TO)
+  let renewals = 1
+  const noteFile = (): void => {
+    if (renewals > 0) inner.renew('a test')
+    else inner.saveRuns(rows, TO)
+    renewals -= 1
+  }
+  const views = new Proxy(inner, {
+    get: (target, name) => (name === 'noteFile' ? noteFile : Reflect.get(target, name)),
+  })
+  using list = listOver(views)
+  const { items } = await list.list(ALICE, FAILED)
+  assert.equal(
+    items.map(({ runId }) => runId),
+    ['r0'],
+  )
+  renewals = Number.POSITIVE_INFINITY
+  const refused = await list.list(ALICE, FAILED).catch((error: unknown) => error)
+  assert.instance(refused, DerivedFileRenewedError)
 })
 
 test.run()

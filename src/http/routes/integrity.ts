@@ -12,7 +12,8 @@ export const integrityRoutes: readonly GuardedRoute[] = [
     tag: 'history',
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
-    handle: ({ deps, caller }) => {
+    handle: async ({ deps, caller }) => {
+      await deps.ledger.integrity.reached()
       const { faults, scrub } = deps.ledger.integrity.state(caller)
       return json(200, { items: faults.map((fault) => ({ ...fault })), scrub: { ...scrub } as JsonObject })
     },

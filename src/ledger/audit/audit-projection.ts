@@ -1,7 +1,7 @@
 /**
  * @module The auditors' index follows the store: one row an event, its charges and its words. Records are taken as they are, unverified,
- * since the index is no proof: each row leads to its event, and that to its proof. Streams whose first event is not ours have no rows,
- * as they have no leaves in the log (LOG-2).
+ * since the index is no proof: each row leads to its event, and that to its proof. Streams of others, where others may write the store, have no
+ * rows, as they have no leaves in the log (LOG-2).
  */
 
 import { type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
@@ -11,11 +11,11 @@ import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
-import { checkRecord, firstExpectation } from '../../signing/check.ts'
 import type { AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import type { EventStore, Position } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
+import { sealFaults } from '../read/record-seal.ts'
 import { isStillStored, OTHER_STORE, type SeenRecord } from '../read/seen-record.ts'
 import { isOfRows, ViewBehindError } from '../read/view-behind.ts'
 import { rowOf } from './audit-row.ts'
@@ -36,7 +36,7 @@ const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
 const STATE_FACTOR = 4
 
 export interface ProjectionDeps {
-  readonly store: Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions'>
+  readonly store: Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions' | 'densePositions'>
   readonly index: AuditIndex
   /** Absent where there are no keys: every stream counts as ours. */
   readonly sealer?: Sealer | undefined
@@ -256,29 +256,16 @@ export class AuditProjection {
     return claim
   }
 
-  /** A stream is ours if its first event was sealed by this ledger. */
+  /** A stream is ours if its first event was sealed by this ledger, or the first one that is met: the first may be out of its place. */
   #isForeign({ stream, revision, record }: RecordToIndex, { ours }: PageChanges): boolean {
-    const { index, sealer } = this.#deps
-    if (sealer === undefined || ours.has(stream) || this.#ours.get(stream) !== undefined) return false
-    const isOurs =
-      revision > 0
-        ? !index.isForeign(stream) && index.hasStream(stream)
-        : record !== undefined && this.#isSealedHere(record, sealer)
+    const { store, index, sealer } = this.#deps
+    // Nobody else writes such a store: what does not verify there is ours, altered or out of its place, and has its row.
+    if (store.densePositions === true || sealer === undefined) return false
+    if (ours.has(stream) || this.#ours.get(stream) !== undefined) return false
+    const isKnown = revision > 0 && !index.isForeign(stream) && index.hasStream(stream)
+    const isOurs = isKnown || (record !== undefined && sealFaults(sealer, record).length === 0)
     if (isOurs) ours.add(stream)
     return !isOurs
-  }
-
-  #isSealedHere(record: ReadRecord, sealer: Sealer): boolean {
-    const check = () =>
-      checkRecord(record, firstExpectation(record.stream), {
-        ring: sealer.ring,
-        runKeys: sealer.runKeys,
-        depth: 'fast',
-      })
-    const checked = check()
-    if (checked.ok || !checked.faults.some(({ code }) => code === 'unknown-key')) return checked.ok
-    sealer.reload()
-    return check().ok
   }
 }
 

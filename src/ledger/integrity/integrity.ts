@@ -40,6 +40,8 @@ export interface Integrity {
   /** For whoever reads the store in another thread: an event that did not verify there. */
   reported(fault: SealFault): void
   state(reader: Reader): IntegrityState
+  /** Of a store that is only read: what is on record is read before `state` is asked. A ledger that serves follows its store by itself. */
+  reached(): Promise<void>
   /** How many events are on record as broken, but for past ones, and where the log stopped: every page asks. */
   broken(reader: Reader): number
   /**

@@ -56,6 +56,9 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   return {
     integrity: {
       reported: (fault) => deps.sealer.faultFound(fault),
+      reached: async () => {
+        if (readOnly) await deps.list.catchUp()
+      },
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
       broken: (caller) => present(placeOf(caller)).length + deps.ofLog(caller.tenant).length,
       scrub: async () => {

@@ -239,7 +239,10 @@ export class CheckpointSigner {
     }
     const signer = noteSigner(this.#projection.logName(tenant), this.#deps.logKeys.signer)
     const { verifier } = signer
-    const extensions = [streamsLine(await this.#heads.root(tenant))]
+    const streams = await this.#heads.root(tenant, size)
+    // The file was made anew meanwhile, or its heads were dropped: what is there now is not of this tree, and the next pass signs.
+    if (streams === undefined) return undefined
+    const extensions = [streamsLine(streams)]
     const text = formatCheckpoint({ origin: verifier.name, size, root, extensions })
     const note = signNote(text, [signer])
     if (readCheckpoint(note, [verifier])?.size !== size)

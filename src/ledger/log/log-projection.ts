@@ -22,7 +22,7 @@ import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type Attested, type LostEvents, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { KnownNotes, LeafRow, LogBatch } from '../../store/log-store.ts'
+import type { KnownNotes, LeafRow, LogBatch, LogStop } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
 import { logsStoppedBy } from './broken-record.ts'
@@ -195,13 +195,16 @@ export class LogProjection {
   /** Why the file is to be made anew, where something that it lacked is there now. */
   whatIsOver(): Promise<string | undefined> {
     const { store, logStore } = this.#deps
-    return whatIsOver({ store, logStore }, (stream) => this.#isNextThere(stream))
+    return whatIsOver({ store, logStore }, (stopped) => this.#isNextThere(stopped))
   }
 
-  async #isNextThere(stream: string): Promise<boolean> {
+  /** In its place, too: one that lies behind the stop is met after it again, and the file would be made anew without an end. */
+  async #isNextThere({ stream, position }: LogStop): Promise<boolean> {
+    const { store } = this.#deps
     const { expected, foreign } = this.#stream(stream)
-    const next = foreign ? undefined : await readOne(this.#deps.store, expected)
-    return next !== undefined && this.#check(next, expected).ok
+    const next = foreign ? undefined : await readOne(store, expected)
+    if (next === undefined || store.comparePositions(next.position, position) > 0) return false
+    return this.#check(next, expected).ok
   }
 
   /** False where the file was rebuilt meanwhile. What is kept at hand is then ahead of what was saved, as after an error. */

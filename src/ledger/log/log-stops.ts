@@ -36,10 +36,7 @@ type StopDeps = Pick<LogDeps, 'store' | 'logStore'>
 type LeavesAndTiles = Pick<LogStore, 'leaf' | 'tile'>
 
 /** Why the file has to be made again: what stopped a log, or was missing, is there now. Undefined where nothing changed. */
-export async function whatIsOver(
-  deps: StopDeps,
-  isNext: (stream: string) => Promise<boolean>,
-): Promise<string | undefined> {
+export async function whatIsOver(deps: StopDeps, isNext: Stopped['isNext']): Promise<string | undefined> {
   const { store, logStore } = deps
   const gap = logStore.progress()?.gap
   if (gap !== undefined && (await store.recordAt(gap.first)) !== undefined) return 'an event that was gone is back'
@@ -53,8 +50,8 @@ export async function whatIsOver(
 interface Stopped {
   readonly tenant: string
   readonly stopped: LogStop
-  /** Whether the event that has to follow in the stream is there and verifies. */
-  readonly isNext: (stream: string) => Promise<boolean>
+  /** Whether the event that has to follow in the stream is there, no later than the stop, and verifies. */
+  readonly isNext: (stopped: LogStop) => Promise<boolean>
 }
 
 async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Promise<boolean> {
@@ -63,7 +60,7 @@ async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Pro
   // Nothing was judged: the event of that place was missing.
   if (stopped.digest === undefined) return record !== undefined
   if (record === undefined || judgedDigest(record) !== stopped.digest) return true
-  return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped.stream)
+  return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped)
 }
 
 /** Whether the store has the event that the log has in that place. */

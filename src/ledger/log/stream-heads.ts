@@ -3,7 +3,7 @@
  * signed, from the same stored bytes; writers pay nothing for it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GROUP_BITS, type Groups, groupOf, groupSubtree, pathFrom, rootOfGroups } from '../../merkle/grouped-streams.ts'
+import { GROUP_BITS, groupOf, groupSubtree, pathFrom, rootOfGroups } from '../../merkle/grouped-streams.ts'
 import {
   grownDigest,
   NO_EVENTS,
@@ -42,13 +42,16 @@ interface HeadsDeps {
 export class StreamHeads {
   readonly #logStore: LogStore
   readonly #cache: SizedCache<HashedGroups>
-  /** Trees whose groups are being listed. */
-  readonly #listing = new Map<string, { readonly hashed: HashedGroups; readonly done: Promise<HashedGroups> }>()
+  /** Trees that are being hashed. One that is taken out meanwhile, because the heads are no more, is of no use to who hashes it. */
+  readonly #hashing = new Map<string, { readonly hashed: HashedGroups; readonly listed: Promise<void> }>()
 
   constructor({ logStore, cache }: HeadsDeps) {
     this.#logStore = logStore
     this.#cache = cache
-    logStore.onRenewed(() => cache.clear())
+    logStore.onRenewed(() => {
+      cache.clear()
+      this.#hashing.clear()
+    })
   }
 
   /** So many leaves the heads are of. */
@@ -64,60 +67,75 @@ export class StreamHeads {
   /** Where what was grown turned out to be none of the log. */
   drop(tenant: string): void {
     this.#cache.delete(tenant)
+    this.#hashing.delete(tenant)
     this.#logStore.dropHeads(tenant)
   }
 
-  async root(tenant: string): Promise<Uint8Array> {
-    return rootOfGroups(await this.#groups(tenant))
+  /** Root of the tree of `size` leaves; undefined where the heads are of others, or are no more by the time it is made. */
+  async root(tenant: string, size: number): Promise<Uint8Array | undefined> {
+    const hashed = await this.#hashed(tenant)
+    return this.#isOf(hashed, tenant, size) ? rootOfGroups(hashed.groups) : undefined
   }
 
   /** Head and path of a stream in the tree of `size` leaves; undefined where that is not the present one, or it does not make `root`. */
   async path(tenant: string, stream: string, size: number, root: Uint8Array): Promise<StreamPath | undefined> {
-    const groups = await this.#groups(tenant)
+    const hashed = await this.#hashed(tenant)
+    if (!this.#isOf(hashed, tenant, size)) return undefined
     const key = streamKey(stream)
     const heads = this.#group(tenant, groupOf(key))
     const head = heads.find((each) => Buffer.compare(each.key, key) === 0)
-    if (head === undefined || this.size(tenant) !== size) return undefined
-    const found = { head, path: pathFrom(groups, heads, key), root }
+    if (head === undefined) return undefined
+    const found = { head, path: pathFrom(hashed.groups, heads, key), root }
     return provesHead(found) ? found : undefined
   }
 
   #touched(tenant: string, keys: Iterable<Uint8Array>): void {
-    const known = [this.#cache.get(tenant), this.#listing.get(tenant)?.hashed]
+    const known = [this.#cache.get(tenant), this.#hashing.get(tenant)?.hashed]
     for (const key of keys) for (const hashed of known) hashed?.dirty.add(groupOf(key))
   }
 
-  async #groups(tenant: string): Promise<Groups> {
-    const hashed = this.#cache.get(tenant) ?? (await this.#listed(tenant))
-    let done = 0
-    for (const group of hashed.dirty) {
-      hashed.dirty.delete(group)
-      const subtree = groupSubtree(this.#group(tenant, group))
-      if (subtree.streams === 'none') hashed.groups.delete(group)
-      else hashed.groups.set(group, subtree)
-      done += 1
-      if (done % GROUPS_AT_ONCE === 0) await nextTurn()
+  /** Asked when the groups are used: the heads may have gone on while they were hashed. */
+  #isOf(hashed: HashedGroups | undefined, tenant: string, size: number): hashed is HashedGroups {
+    return hashed?.dirty.size === 0 && this.size(tenant) === size
+  }
+
+  async #hashed(tenant: string): Promise<HashedGroups | undefined> {
+    const own = this.#hashing.get(tenant) ?? this.#begin(tenant)
+    const { hashed, listed } = own
+    try {
+      await listed
+      let done = 0
+      for (const group of hashed.dirty) {
+        const subtree = groupSubtree(this.#group(tenant, group))
+        hashed.dirty.delete(group)
+        if (subtree.streams === 'none') hashed.groups.delete(group)
+        else hashed.groups.set(group, subtree)
+        done += 1
+        if (done % GROUPS_AT_ONCE === 0) await nextTurn()
+      }
+      if (this.#hashing.get(tenant) === own) this.#cache.set(tenant, hashed, GROUP_BYTES * (1 + hashed.groups.size))
+      else if (this.#cache.get(tenant) !== hashed) return undefined
+      return hashed
+    } finally {
+      if (this.#hashing.get(tenant) === own) this.#hashing.delete(tenant)
     }
-    this.#cache.set(tenant, hashed, GROUP_BYTES * (1 + hashed.groups.size))
-    return hashed.groups
   }
 
-  #listed(tenant: string): Promise<HashedGroups> {
-    const listing = this.#listing.get(tenant)
-    if (listing !== undefined) return listing.done
-    const hashed: HashedGroups = { groups: new Map(), dirty: new Set() }
-    const done = this.#listInto(hashed, tenant).finally(() => this.#listing.delete(tenant))
-    this.#listing.set(tenant, { hashed, done })
-    return done
+  #begin(tenant: string): { readonly hashed: HashedGroups; readonly listed: Promise<void> } {
+    const known = this.#cache.get(tenant)
+    const hashed = known ?? { groups: new Map(), dirty: new Set() }
+    const begun = { hashed, listed: known === undefined ? this.#listInto(hashed, tenant) : Promise.resolve() }
+    this.#hashing.set(tenant, begun)
+    return begun
   }
 
-  async #listInto(hashed: HashedGroups, tenant: string): Promise<HashedGroups> {
+  async #listInto({ dirty }: HashedGroups, tenant: string): Promise<void> {
     let from: Uint8Array = new Uint8Array(0)
     for (;;) {
       const rows = this.#logStore.heads(tenant, from, undefined, ROWS_AT_ONCE)
-      for (const { key } of rows) hashed.dirty.add(groupOf(key))
+      for (const { key } of rows) dirty.add(groupOf(key))
       const last = rows.at(-1)
-      if (last === undefined) return hashed
+      if (last === undefined) return
       from = Buffer.concat([last.key, Uint8Array.of(0)])
       await nextTurn()
     }

@@ -6,7 +6,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/check-access.ts'
 import { withTimeout } from '../../resources/with-timeout.ts'
 import type { Pace } from '../../resources/work-queue.ts'
-import { againIfRenewed } from '../../store/derived-file.ts'
+import { readWhole } from '../../store/derived-file.ts'
 import { type EventStore, type Position, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
@@ -79,7 +79,7 @@ export class RunList implements Disposable {
   ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
     const outside = withinRun(caller, undefined)
     if (outside !== undefined) throw new RangeError(outside.detail)
-    return againIfRenewed(async () => {
+    return readWhole(this.#views, async () => {
       await withTimeout(this.catchUp(), this.#indexing.remote === undefined ? Number.POSITIVE_INFINITY : WAIT_MS, late)
       // A token of one agent lists the runs that this agent has a part in.
       const { tenant, agent = filter.agent } = caller
@@ -96,7 +96,6 @@ export class RunList implements Disposable {
 
   /** A stretch of the list after the other, so that a filter that few runs fit holds up nobody. */
   async #rowsOf(filter: RunFilter, pace: Pace | undefined): Promise<readonly RunRow[]> {
-    const made = this.#timesMade
     const found: RunRow[] = []
     let { after } = filter
     for (;;) {
@@ -105,8 +104,6 @@ export class RunList implements Disposable {
         ...(after && { after }),
         limit: filter.limit - found.length,
       })
-      // The stretches before are of a list that is no more.
-      if (this.#timesMade !== made) return this.#rowsOf(filter, pace)
       found.push(...rows)
       if (next === undefined) return found
       after = next

@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runStream } from '../../../schemas/names.ts'
+import { logCaches } from '../../../src/ledger/log/log-caches.ts'
+import { StreamHeads } from '../../../src/ledger/log/stream-heads.ts'
 import type { LogAnswer } from '../../../src/ledger/log/tenant-logs.ts'
 import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
 import { CompactTree } from '../../../src/merkle/compact-tree.ts'
@@ -11,6 +14,7 @@ import { verifyInclusion } from '../../../src/merkle/inclusion.ts'
 import { provesHead, streamsLine } from '../../../src/merkle/stream-tree.ts'
 import { StreamTreeBuilder } from '../../../src/merkle/stream-tree-builder.ts'
 import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
+import { MemoryBudget } from '../../../src/resources/memory-budget.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { openSqliteLogs } from '../../../src/store/sqlite/sqlite-log.ts'
 import { appendOf, collect } from '../../support/records.ts'
@@ -215,6 +219,55 @@ test('of more streams than are saved at once each is counted, before and after t
   await at.fill(at.tenant, 'last', 1)
   await at.logs.publish()
   await holdsStreams(at, at.tenant)
+})
+
+test('a file of the logs that is made anew while its checkpoint is signed is not signed by what is left of it; the next turn signs (LOG-7, LOG-27)', async () => {
+  using file = openSqliteLogs({ path: ':memory:' })
+  let isToRenew = false
+  const logStore = new Proxy(file, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'heads' || !isToRenew) return value
+      isToRenew = false
+      queueMicrotask(() => target.renew('a test'))
+      return value
+    },
+  })
+  await using at = await testLogs({ logStore })
+  await at.fill(at.tenant, 'one', 2)
+  isToRenew = true
+  await at.logs.publish()
+  assert.not.ok(isToRenew, 'it was made anew')
+  await at.logs.publish()
+  await holdsStreams(at, at.tenant)
+  const signed = (await headersOf(at, at.tenant)).filter((header) => header.includes('CheckpointSigned'))
+  assert.is(signed.length, 1)
+})
+
+test('a tree of streams that goes on while it is hashed for somebody is hashed as it is then (LOG-27)', async () => {
+  await using at = await testLogs()
+  await Promise.all(Array.from({ length: 300 }, (_, n) => at.fill(at.tenant, `r${n}`, 0)))
+  await at.logs.publish()
+  const { size } = checkpointOf(at, at.tenant)
+  const builder = new StreamTreeBuilder()
+  const headers = (await headersOf(at, at.tenant)).slice(0, size)
+  const streams = headers.map((header) => (JSON.parse(header) as { stream: string }).stream)
+  for (const [index, header] of headers.entries()) builder.take(streams[index] ?? '', leafHash(header))
+  for (let turns = 0; turns < 8; turns += 1) {
+    const heads = new StreamHeads({ logStore: at.logStore, cache: logCaches(new MemoryBudget(2 ** 30)).heads })
+    const asked = heads.root(at.tenant, heads.size(at.tenant))
+    for (let turn = 0; turn < turns; turn += 1) await nextTurn()
+    const growing = heads.grow(at.tenant)
+    for (const stream of streams) {
+      const leaf = leafHash(`${stream} ${turns}`)
+      builder.take(stream, leaf)
+      assert.ok(growing.add(stream, leaf))
+    }
+    assert.ok(growing.save())
+    await asked
+    assert.equal(await heads.root(at.tenant, heads.size(at.tenant)), builder.root())
+    if (turns === 7) assert.is(await heads.root(at.tenant, size), undefined, 'of a smaller tree nothing is said')
+  }
 })
 
 test('a log that hardly grew reads its own new leaves before it is signed, not what others wrote since its last one (F257)', async () => {
