@@ -34,11 +34,7 @@ async function outcomeAt(
   session.mustBeActive()
   execution.branch?.signal.throwIfAborted()
   const identity = identifyCall(execution, spec, input)
-  try {
-    session.expect(identity)
-  } catch (error) {
-    throw error instanceof Error ? session.halt(error) : error
-  }
+  const first = session.expect(identity)
   const isEarly = spec.stream || spec.isEarly === true
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
   return new Promise((resolve, reject) => {
@@ -47,7 +43,8 @@ async function outcomeAt(
       feed.endWith(call)
       resolve(feed)
     }
-    const carried = (turn: Turn) => inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open }).value())
+    const carried = (turn: Turn) =>
+      inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first }).value())
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
     call
