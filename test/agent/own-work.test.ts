@@ -87,7 +87,7 @@ for (const { name, open } of HOMES) {
     assert.not.ok(ran.slice(before.length).includes('b'))
   })
 
-  test('how long a resume waits is said to `open` and `connect` (divergesAfterMs), and what is waited for is warned of (RUN-172)', async () => {
+  test('how long a resume waits is said to `open` and `connect` as divergesAfterMs (RUN-172)', async () => {
     await using home = await open()
     const life = (cs: Countersign, ms: number) => {
       const work = cs.tool((n: string) => n, { name: 'work', compensate: 'not-needed', onUnknown: 'retry' })
