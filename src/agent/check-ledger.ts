@@ -1,6 +1,16 @@
 /** @module The options of a runtime and of its ledger, judged where it is opened. */
 import type { ClientOptions } from '../client/client.ts'
-import { aList, anything, callable, checkOptions, either, type OptionRules, text, tries } from './option-rules.ts'
+import {
+  aList,
+  anything,
+  callable,
+  checkOptions,
+  either,
+  milliseconds,
+  type OptionRules,
+  text,
+  tries,
+} from './option-rules.ts'
 import type { RuntimeOptions } from './runtime/runtime.ts'
 
 export const RUNTIME: OptionRules<RuntimeOptions> = {
@@ -10,6 +20,7 @@ export const RUNTIME: OptionRules<RuntimeOptions> = {
   onWait: callable,
   onApproval: callable,
   onWaiting: callable,
+  divergesAfterMs: milliseconds,
 }
 
 const CLIENT: OptionRules<ClientOptions> = {

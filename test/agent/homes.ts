@@ -61,10 +61,14 @@ function home(clock: TestClock, connection: Connection, close: () => PromiseLike
   return {
     clock,
     connection,
-    process: (change = (same) => same, options = {}) => createRuntime(change(connection), options),
+    process: (change = (same) => same, options = {}) =>
+      createRuntime(change(connection), { divergesAfterMs: DIVERGES_AFTER_MS, ...options }),
     [Symbol.asyncDispose]: close,
   }
 }
+
+/** Beyond all that the code of these tests does by itself between two calls. */
+const DIVERGES_AFTER_MS = 500
 
 export interface Killed {
   readonly change: (connection: Connection) => Connection

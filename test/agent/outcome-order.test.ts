@@ -14,7 +14,9 @@ function over(unmade: number[], stuckMs: number): OutcomeOrder {
     {
       unmadeBefore: (place) => (unmade.some((each) => each < place) ? 'a call' : undefined),
       isFree: () => false,
-      stuck: (what) => new Error(`never requested: ${what}`),
+      isStopped: () => false,
+      neverMade: (what) => new Error(`never requested: ${what}`),
+      stuck: (fault) => fault,
       placeOf: ({ revision }) => Number(revision),
     },
     100,

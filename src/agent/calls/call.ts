@@ -41,11 +41,7 @@ async function outcomeAt(
     await session.parts.recorded(execution, spec.name)
     throw error
   }
-  try {
-    session.expect(identity)
-  } catch (error) {
-    throw error instanceof Error ? session.halt(error) : error
-  }
+  const first = session.expect(identity)
   const isEarly = spec.stream || spec.isEarly === true
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isEarly }
   return new Promise((resolve, reject) => {
@@ -55,7 +51,8 @@ async function outcomeAt(
       session.parts.opened(execution, spec.name, call)
       resolve(feed)
     }
-    const carried = (turn: Turn) => inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open }).value())
+    const carried = (turn: Turn) =>
+      inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first }).value())
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
     call

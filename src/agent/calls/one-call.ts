@@ -7,11 +7,13 @@ import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
+import type { NewWork } from '../history/lost-names.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import { isTimedOut, isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
+import type { Precedence } from '../runtime/held-requests.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isPartSource, PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
@@ -33,6 +35,14 @@ import { reservedFor, usedBy } from './spending.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
+interface Asked {
+  readonly trace: CallTrace
+  readonly turn: Turn
+  readonly open: (parts: PartStream) => void
+  /** What the record holds at its place, where it does not hold the call. */
+  readonly first: Precedence | undefined
+}
+
 export class OneCall {
   readonly #identity: CallIdentity
   readonly #trace: CallTrace
@@ -45,15 +55,14 @@ export class OneCall {
   #ownerWait: OwnerWait | undefined
   #approvalWait: ApprovalWait | undefined
   readonly #open: (parts: PartStream) => void
+  readonly #first: Precedence | undefined
   #parts: PartStream | undefined
   /** What it gave is nowhere on record. */
   #isBare = false
   #isTried = false
 
-  constructor(
-    identity: CallIdentity,
-    { trace, turn, open }: { trace: CallTrace; turn: Turn; open: (parts: PartStream) => void },
-  ) {
+  constructor(identity: CallIdentity, { trace, turn, open, first }: Asked) {
+    this.#first = first
     this.#turn = turn
     this.#open = open
     this.#identity = identity
@@ -67,7 +76,7 @@ export class OneCall {
     this.#args = await this.#arguments()
     for (let failures = 0; ; ) {
       session.mustBeActive()
-      const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
+      const step = (await this.#remembered()) ?? (await this.#checked()) ?? (await this.#live())
       if (step.kind === 'value') return this.#opener(step.value)
       if (step.kind === 'kept') return this.#opener(await recordedResult(this.#identity, step.call))
       if (step.kind === 'again') continue
@@ -113,7 +122,7 @@ export class OneCall {
     }
   }
 
-  #remembered(): Step | undefined {
+  #remembered(): Step | Promise<never> | undefined {
     const { session } = this.#identity.execution
     const { history, live } = session
     const match = history?.next(this.#identity)
@@ -123,7 +132,7 @@ export class OneCall {
     }
     if (match === undefined || match.kind !== 'outcome') {
       const inherited = match?.kind === 'open' && history?.run.inherited?.calls.has(match.call.callId) === true
-      if (live === undefined || inherited) throw this.#notInRecord(match)
+      if (live === undefined || inherited) return this.#notInRecord(match)
       this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
       this.#turn.live()
       return undefined
@@ -151,7 +160,7 @@ export class OneCall {
   }
 
   /** A replay has come to something that the record does not tell. */
-  #notInRecord(match: HistoryMatch | undefined): Error {
+  async #notInRecord(match: HistoryMatch | undefined): Promise<never> {
     const { session } = this.#identity.execution
     if (match?.kind === 'open') {
       this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
@@ -160,16 +169,23 @@ export class OneCall {
       const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId, reason })
       if (match.after !== undefined) this.#turn.recorded(match.after)
       // What the earlier code was answered, the current code is answered; else the record ends here.
-      return match.seen ? doubt : session.halt(doubt)
+      throw match.seen ? doubt : session.halt(doubt)
     }
-    return session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+    this.#turn.live()
+    await session.mayGoLive(this.#identity.execution, this.#work)
+    throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+  }
+
+  get #work(): NewWork {
+    const { tool, execution } = this.#identity
+    return { what: 'call', name: tool, scope: execution.scope, first: this.#first }
   }
 
   async #live(): Promise<Step> {
     const { session } = this.#identity.execution
     signalAt(this.#identity.execution)?.throwIfAborted()
-    const { tool, execution } = this.#identity
-    await session.mayGoLive(execution, { what: 'call', name: tool })
+    const { execution } = this.#identity
+    await session.mayGoLive(execution, this.#work)
     const { claims } = liveOf(session)
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)

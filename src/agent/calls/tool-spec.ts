@@ -168,6 +168,7 @@ interface Notices {
   readonly onWait?: OnWait | undefined
   readonly onApproval?: OnApproval | undefined
   readonly onWaiting?: OnWaiting | undefined
+  readonly divergesAfterMs?: number | undefined
 }
 
 /** Tools of one runtime, by name, and what all of them share. */
@@ -179,17 +180,20 @@ export class ToolRegistry {
   readonly onApproval: OnApproval | undefined
   /** Called where a run waits for a signal or a time. */
   readonly onWaiting: OnWaiting | undefined
+  /** How long a resume or a replay waits for a request that the record holds. */
+  readonly divergesAfterMs: number | undefined
   /** Tools whose second equal call was warned of. */
   readonly warnedOfSame = new Set<string>()
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
   readonly #tools = new Map<string, AnyTool>()
 
-  constructor(codecs = NO_CODECS, { onWait = warnOfWait, onApproval, onWaiting }: Notices = {}) {
+  constructor(codecs = NO_CODECS, { onWait = warnOfWait, onApproval, onWaiting, divergesAfterMs }: Notices = {}) {
     this.codecs = codecs
     this.onWait = onWait
     this.onApproval = onApproval
     this.onWaiting = onWaiting
+    this.divergesAfterMs = divergesAfterMs
   }
 
   add(spec: ToolSpec, tool?: AnyTool): void {

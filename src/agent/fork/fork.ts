@@ -99,7 +99,7 @@ class Fork<Run> {
   async #open(): Promise<JsonObject> {
     const { session } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
-    await session.mayGoLive(this.#place, { what: 'fork', name })
+    await session.mayGoLive(this.#place, { what: 'fork', name, scope: this.#place.scope })
     const policies = [session.pipeline.policy, ...this.#plan.branches.map(({ manifest }) => manifest?.body.policy)]
     if (policies.some((policy) => policy?.judge === 'reject')) await session.judging.settled()
     for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)

@@ -42,9 +42,10 @@ export function divergenceOf(
   { message, recorded, asked }: { readonly message: string; readonly recorded: Json | undefined; readonly asked: Json },
   details: JsonObject,
   code: DivergenceCode,
+  stack = stackHere(),
 ): ResumeDiverged {
   const difference = recorded === undefined ? undefined : firstDifference(recorded, asked)
-  const line = programLine(stackHere())
+  const line = programLine(stack)
   const causes = causesOf(difference)
   const lines = [
     message,
@@ -69,7 +70,7 @@ export function absenceOf(message: string, details: JsonObject, code: Divergence
 const STACK_FRAMES = 60
 
 /** Deep enough to reach beyond a framework's own frames. */
-function stackHere(): string | undefined {
+export function stackHere(): string | undefined {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = STACK_FRAMES
   const { stack } = new Error('where')

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import type { Precedence } from '../runtime/held-requests.ts'
 import type { RecordedCall } from './recorded-run.ts'
 
 /** What the code is about to do for the first time: a call, a handoff or a fork. */
@@ -9,6 +10,8 @@ export interface NewWork {
   readonly what: 'call' | 'handoff' | 'fork'
   readonly name: string
   readonly scope: string | undefined
+  /** Of a call: what the record holds at its place. */
+  readonly first?: Precedence | undefined
 }
 
 /** Calls that no registry names. Of these, one in the place of another tells that it was renamed. */

@@ -5,8 +5,9 @@ import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import type { DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
 import type { Problem } from '../runtime/connection.ts'
+import type { Precedence } from '../runtime/held-requests.ts'
 import { isCovered } from '../saga/outcome.ts'
-import { absenceOf, divergenceOf } from './divergence.ts'
+import { absenceOf, divergenceOf, stackHere } from './divergence.ts'
 import { isLost, type NewWork } from './lost-names.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
 import {
@@ -80,20 +81,24 @@ export class RecordedHistory {
     }
   }
 
-  /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be requested. */
-  expect(identity: RequestedCall): void {
+  /** Whether the record holds it; where it does not, what it holds of this tool here that is still to be requested (`ResumeDiverged`, where it never is). */
+  expect(identity: RequestedCall): { readonly isHeld: boolean; readonly first?: Precedence } {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
     if (call !== undefined) {
       this.#unserved.delete(call.callId)
-      return
+      return { isHeld: true }
     }
-    if (this.#refusalOf(identity, 0) !== undefined) return
+    if (this.#refusalOf(identity, 0) !== undefined) return { isHeld: true }
     const { spec, phase, execution } = identity
     const places = [spec.name, ...spec.alias].map((tool) => placeOf({ tool, phase, scope: execution.scope }))
     const expected = places
       .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
       .filter(({ callId }) => this.#unserved.has(callId))
-    if (expected.length > 0) throw this.#diverged(identity, expected)
+    if (expected.length === 0) return { isHeld: false }
+    const isUnmade = (): boolean => expected.some(({ callId }) => this.#unserved.has(callId))
+    // Whose line asks is known now.
+    const stack = stackHere()
+    return { isHeld: false, first: { isUnmade, fault: () => this.#diverged(identity, expected, stack) } }
   }
 
   /** Whether it holds this call, under this name. */
@@ -261,7 +266,7 @@ export class RecordedHistory {
     return before.every(isUnseen) ? recorded : undefined
   }
 
-  #diverged(identity: RequestedCall, expected: readonly RecordedCall[]): ResumeDiverged {
+  #diverged(identity: RequestedCall, expected: readonly RecordedCall[], stack = stackHere()): ResumeDiverged {
     const { spec, args, execution, occurrence } = identity
     const actual = { tool: spec.name, args, scope: execution.scope ?? null, occurrence }
     const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }
@@ -270,7 +275,7 @@ export class RecordedHistory {
     const [first] = expected
     const recorded = first === undefined ? undefined : this.#wholeArgs(first)
     const differing = { message, recorded: withoutDigest(recorded), asked: withoutDigest(args) ?? null }
-    return divergenceOf(differing, details, this.#code)
+    return divergenceOf(differing, details, this.#code, stack)
   }
 
   /** As they were asked for; undefined where the record has them elsewhere, or not at all. */

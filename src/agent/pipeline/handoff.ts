@@ -73,7 +73,7 @@ export async function handOffAt(
       return considered(session, before, handoffResult(session, fact))
     }
     turn.live()
-    await session.mayGoLive(execution, { what: 'handoff', name: agent })
+    await session.mayGoLive(execution, { what: 'handoff', name: agent, scope })
     const refusesUnjudged = [session.pipeline.policy, manifest?.policy].some((policy) => policy?.judge === 'reject')
     if (refusesUnjudged) await session.judging.settled()
     if (registered !== undefined) await register(session, registered)
@@ -119,7 +119,7 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
     if (fact !== undefined) turn.recorded(fact.index)
     else turn.live()
     if (fact?.kind === 'rewound') return rewound(session, fact)
-    await session.mayGoLive(execution, { what: 'handoff', name: 'a rollback' })
+    await session.mayGoLive(execution, { what: 'handoff', name: 'a rollback', scope })
     const body = {
       reason,
       occurrence: query.occurrence,

@@ -3,6 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers'
 import { pause } from '../../client/transport.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import type { Connection, Reply } from './connection.ts'
+import { type HeldRequest, HeldRequests } from './held-requests.ts'
+import { Patience } from './patience.ts'
 
 /** What the queue has to know of the run. */
 export interface OrderedRun {
@@ -10,16 +12,15 @@ export interface OrderedRun {
   readonly unmadeBefore: (place: number) => string | undefined
   /** Nothing is held back any more: the run goes no further here, or its code has ended. */
   readonly isFree: () => boolean
-  /** The code does not make a request that the record has before the outcome that it waits for. */
-  readonly stuck: (unmade: string) => Error
+  /** The run goes no further here. */
+  readonly isStopped: () => boolean
+  /** The divergence where the code does not make a request that the record has before the outcome that it waits for. */
+  readonly neverMade: (unmade: string) => Error
+  /** It is one: the run goes no further. */
+  readonly stuck: (fault: Error) => Error
   /** Place of an answer's last event in the record. */
   readonly placeOf: (answer: Extract<Reply, { ok: true }>['body']) => number
 }
-
-/** Without a sign of the code for so long, a request that it does not make is taken for one that it never makes. */
-const STUCK_MS = 10_000
-/** Where calls are carried out meanwhile, it may be waiting for parts of their results. */
-const STUCK_BESIDE_WORK_MS = 600_000
 
 /** One request, from when it is made until its outcome is handed over. */
 export interface Turn {
@@ -106,31 +107,33 @@ const UNTOLD = 0.5
 
 export class OutcomeOrder {
   readonly run: OrderedRun
-  readonly #hasPast: boolean
-  readonly #stuckMs: number
+  /** How many events are on record that requests may be served from. */
+  readonly #past: number | undefined
+  readonly #patience: Patience
+  readonly #held: HeldRequests
   readonly #turns = new Set<OneTurn>()
   readonly #onTheWay = new Set<Promise<unknown>>()
   /** Waits for what others decide: each looks again before an outcome is handed over that came meanwhile. */
   readonly #waits = new Set<() => void>()
   #answers = 0
   #isPlanned = false
-  #stuckTimer: ReturnType<typeof setTimeout> | undefined
   /** Of the last event that this process has heard of. */
   lastPlace: number
 
   /** `recorded`: how many events are on record that requests may be served from; undefined where there are none. */
-  constructor(run: OrderedRun, recorded: number | undefined, stuckMs = STUCK_MS) {
+  constructor(run: OrderedRun, recorded: number | undefined, divergesAfterMs?: number) {
     this.run = run
-    this.#hasPast = recorded !== undefined
+    this.#past = recorded
     this.lastPlace = recorded ?? 0
-    this.#stuckMs = stuckMs
+    this.#patience = new Patience(divergesAfterMs)
+    this.#held = new HeldRequests(new Patience(divergesAfterMs), () => this.#isBesideWork)
   }
 
   /**
    * Carries a request out; what comes of it is handed over in its turn. What was never recorded (an argument that cannot be) is thrown at once.
    */
   async inOrder<T>(work: (turn: Turn) => Promise<T>, how: HandedOver = {}): Promise<T> {
-    const turn = new OneTurn(this, this.#hasPast ? 'looking' : 'live', how)
+    const turn = new OneTurn(this, this.#past === undefined ? 'live' : 'looking', how)
     this.#turns.add(turn)
     try {
       return await work(turn)
@@ -200,19 +203,31 @@ export class OutcomeOrder {
     }
   }
 
-  /** Recorded outcomes are still to be handed over. */
-  get isBehind(): boolean {
-    return [...this.#turns].some(({ state }) => state === 'known')
+  /** For a request that is live, and that the record has others before: as `HeldRequests` says. */
+  hold(request: HeldRequest): Promise<void> {
+    this.plan()
+    return this.#held.hold(request)
+  }
+
+  /** The code has made a request that the record holds. */
+  served(): void {
+    this.#held.progress()
+    this.plan()
+  }
+
+  /** Calls are carried out: those that are held are not, and those inside of which that is wait for them. */
+  get #isBesideWork(): boolean {
+    return [...this.#turns].filter(({ state }) => state === 'live').length > this.#held.turns
   }
 
   /** Once the code is idle: whatever follows from the outcome before has been requested. */
   plan(): void {
-    clearTimeout(this.#stuckTimer)
-    this.#stuckTimer = undefined
+    this.#patience.stop()
     if (this.#isPlanned || this.#turns.size === 0) return
     this.#isPlanned = true
     nextTurn(() => {
       this.#isPlanned = false
+      this.#held.look(this.run.isStopped())
       this.#handOverNext()
     })
   }
@@ -235,6 +250,7 @@ export class OutcomeOrder {
       return
     }
     this.#turns.delete(next)
+    if (next.place <= (this.#past ?? 0)) this.#held.progress()
     next.handOver.now()
     this.plan()
   }
@@ -252,8 +268,10 @@ export class OutcomeOrder {
   }
 
   #waitFor(turn: OneTurn, unmade: string): void {
-    const isBesideWork = [...this.#turns].some(({ state }) => state === 'live')
-    const waitMs = isBesideWork ? Math.max(this.#stuckMs, STUCK_BESIDE_WORK_MS) : this.#stuckMs
-    this.#stuckTimer = setTimeout(() => turn.handOver?.never(this.run.stuck(unmade)), waitMs)
+    this.#patience.start({
+      isBesideWork: () => this.#isBesideWork,
+      fault: () => this.run.neverMade(unmade),
+      giveUp: (fault) => turn.handOver?.never(this.run.stuck(fault)),
+    })
   }
 }

@@ -134,6 +134,11 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly onApproval?: (notice: ApprovalNotice) => void
   /** Called once in each life of the run for each wait for a signal or a time. Default: not called. */
   readonly onWaiting?: (notice: RunWaitNotice) => void
+  /**
+   * How long a resume or a replay waits for a request that the record holds, while the code makes none of those: after that it is a divergence. Longer
+   * than what the code does by itself between two calls. Default: 30,000 milliseconds; a warning of the process after 5,000.
+   */
+  readonly divergesAfterMs?: number
 }
 
 async function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {

@@ -16,7 +16,7 @@ import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
 import { PartsFirst } from '../streams/parts-first.ts'
 import type { Connection, Reads } from './connection.ts'
-import type { ExecutionContext } from './execution-context.ts'
+import type { HeldRequest, Precedence } from './held-requests.ts'
 import { OutcomeOrder } from './outcome-order.ts'
 import type { RunOptions } from './run-options.ts'
 
@@ -39,6 +39,12 @@ export interface SessionOptions {
   readonly whenOwned?: RunOptions['whenOwned'] | undefined
   /** Default `wait`. */
   readonly whenWaiting?: 'wait' | 'leave' | undefined
+}
+
+/** Where something new is requested: inside of which calls, and what ends the code there. */
+interface Place {
+  readonly ancestors: HeldRequest['callers']
+  readonly branch?: { readonly signal: AbortSignal }
 }
 
 interface OngoingWork {
@@ -124,10 +130,13 @@ export class Session {
       {
         unmadeBefore: (place) => recollection?.unmadeBefore(place),
         isFree: () => this.#isFree,
-        stuck: (unmade) => this.halt(recollection?.neverRequested(unmade) ?? new TypeError('there is a record')),
+        isStopped: () => this.#stopped !== undefined || this.#closed,
+        neverMade: (unmade) => recollection?.neverRequested(unmade) ?? new TypeError('there is a record'),
+        stuck: (fault) => this.halt(fault),
         placeOf: (answer) => this.indexOf(answer),
       },
       recollection?.run.events,
+      registry.divergesAfterMs,
     )
     const connection = live && this.order.heard(live.connection)
     this.live = connection && { connection, claims: new ClaimQueue(connection, runId), fence: live.fence }
@@ -171,10 +180,14 @@ export class Session {
     }
   }
 
-  /** Throws `ResumeDiverged` where the record holds another call there. */
-  expect(requested: RequestedCall): void {
-    this.history?.expect(requested)
-    this.order.plan()
+  /** Takes it for made where the record holds it; else gives what the record holds there and the code has still to request. */
+  expect(requested: RequestedCall): Precedence | undefined {
+    const { history } = this
+    if (history === undefined) return undefined
+    const { isHeld, first } = history.expect(requested)
+    if (isHeld) this.order.served()
+    else this.order.plan()
+    return first
   }
 
   /** A call has ended: what was requested while it ran counts as requested, up to there. */
@@ -192,24 +205,37 @@ export class Session {
   }
 
   /**
-   * Throws where the code asks for something new while the record holds calls of names that it does not have any more, or where the code of
-   * a branch run has not requested all that it inherits. What runs beside it gets a turn to ask for its part first. What may rest on parts of a result
-   * waits until the record has them (RUN-186).
+   * Holds something new while the record holds, still to be requested, calls of its place, calls of names that the code does not have any more, or
+   * anything that a branch run inherits: what runs beside it may be about to ask for that. Throws where it never does, and nothing new was run. What may
+   * rest on parts of a result waits until the record has them (RUN-186).
    */
-  async mayGoLive(execution: ExecutionContext, { what, name }: Omit<NewWork, 'scope'>): Promise<void> {
-    const work = { what, name, scope: execution.scope }
-    await this.parts.recorded(execution, name)
+  async mayGoLive(place: Place, work: NewWork): Promise<void> {
+    await this.parts.recorded({ ancestors: place.ancestors, scope: work.scope }, work.name)
     this.mustBeActive()
-    if (this.#liveFault(work) === undefined) return
-    do await new Promise((resolve) => setImmediate(resolve))
-    while (this.order.isBehind && this.#stopped === undefined)
-    const fault = this.#liveFault(work)
-    if (fault !== undefined) throw this.halt(fault)
+    const held: HeldRequest = {
+      isUnmade: () => this.#liveFault(work) !== undefined,
+      fault: () => this.#liveFault(work) ?? new TypeError('nothing comes first'),
+      callers: place.ancestors,
+      signal: place.branch?.signal ?? this.signal,
+    }
+    // A whole record holds all that its code requests.
+    const isWhole = this.live === undefined && this.history?.run.end?.kind === 'completed'
+    while (held.isUnmade()) {
+      if (isWhole) throw this.halt(held.fault())
+      await this.order.hold(held).catch((fault) => {
+        throw this.#stopped ?? this.halt(fault)
+      })
+      held.signal?.throwIfAborted()
+      this.mustBeActive()
+    }
   }
 
   #liveFault(work: NewWork): Error | undefined {
     const { history } = this
     if (history === undefined) return undefined
+    if (work.first?.isUnmade() === true) return work.first.fault()
+    // The record is all there is: what it does not hold is told by who asks.
+    if (this.live === undefined) return undefined
     const { inherited } = history.run
     const fault = inherited === undefined ? undefined : this.#inheritedFault(inherited.until)
     if (fault !== undefined) return fault
@@ -291,6 +317,7 @@ export class Session {
   /** No call may start after the body of the run has ended. */
   close(): void {
     this.#closed = true
+    this.order.plan()
   }
 
   mustBeActive(): void {

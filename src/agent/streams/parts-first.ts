@@ -1,8 +1,10 @@
 /** @module What the code requests while it reads a result in parts is requested once that result is recorded: a resume shows it the same parts (RUN-186). */
-import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { isCovered } from '../saga/outcome.ts'
 
-type Place = Pick<ExecutionContext, 'ancestors' | 'scope'>
+interface Place {
+  readonly ancestors: readonly { readonly callId: string }[]
+  readonly scope?: string | undefined
+}
 
 interface OpenParts {
   readonly place: Place

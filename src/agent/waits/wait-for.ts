@@ -9,6 +9,7 @@ import { toolSpec } from '../calls/tool-spec.ts'
 import { AgentError, LedgerRefused, RunWaiting, WaitTimedOut } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
+import type { Precedence } from '../runtime/held-requests.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { waitTool } from './wait-call.ts'
@@ -55,14 +56,10 @@ async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<
     { compensate: 'not-needed', dedupe: 'position' },
   )
   const identity = identifyCall(execution, spec, null)
-  try {
-    session.expect(identity)
-  } catch (error) {
-    throw error instanceof Error ? session.halt(error) : error
-  }
+  const first = session.expect(identity)
   const shared = { name: spec.name, abandoned: execution.branch?.abandoned, isWait: true }
   return session.joined(`forward ${identity.key}`, shared, () =>
-    session.order.inOrder((turn) => new Wait(identity, body, turn).ended()),
+    session.order.inOrder((turn) => new Wait(identity, { body, turn, first }).ended()),
   )
 }
 
@@ -70,10 +67,15 @@ class Wait {
   readonly #identity: CallIdentity
   readonly #body: StartWait
   readonly #turn: Turn
+  readonly #first: Precedence | undefined
   #isNoticed = false
   #lookMs = FIRST_LOOK_MS
 
-  constructor(identity: CallIdentity, body: StartWait, turn: Turn) {
+  constructor(
+    identity: CallIdentity,
+    { body, turn, first }: { body: StartWait; turn: Turn; first: Precedence | undefined },
+  ) {
+    this.#first = first
     this.#turn = turn
     this.#identity = identity
     this.#body = body
@@ -85,7 +87,11 @@ class Wait {
     const recorded = this.#remembered()
     if (recorded !== undefined) return this.#outcome(recorded)
     this.#turn.live()
-    await session.mayGoLive(execution, { what: 'call', name: tool })
+    await session.mayGoLive(execution, { what: 'call', name: tool, scope: execution.scope, first: this.#first })
+    if (session.live === undefined)
+      throw session.halt(
+        session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'),
+      )
     for (;;) {
       signalAt(execution)?.throwIfAborted()
       session.mustBeActive()
@@ -111,7 +117,7 @@ class Wait {
     }
     if (session.live !== undefined) return undefined
     if (match?.kind === 'open') throw session.halt(this.#waiting(match.call.args as JsonObject))
-    throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+    return undefined
   }
 
   #outcome({ status, payload = null, waitId = '', until = null }: JsonObject): Json {
