@@ -16,15 +16,16 @@ export async function callTool(
   input: unknown,
   trace: CallTrace = { attempts: 0 },
 ): Promise<unknown> {
-  try {
-    return await outcomeAt(execution, spec, input, trace)
-  } catch (error) {
-    const { session } = execution
-    // What the code makes of the error may be to read no more.
-    if (session.halted === undefined) await session.parts.recorded(execution, spec.name)
-    session.stopped(error, execution.ancestors)
-    throw error
-  }
+  const { session } = execution
+  return session.workAt(execution, async () => {
+    try {
+      return await outcomeAt(execution, spec, input, trace)
+    } catch (error) {
+      // What the code makes of the error may be to read no more.
+      if (session.halted === undefined) await session.parts.recorded(execution, spec.name)
+      throw error
+    }
+  })
 }
 
 async function outcomeAt(
