@@ -245,6 +245,40 @@ for (const { name, open } of HOMES) {
     assert.equal(lives, { slow: 1, cut: 0 })
   })
 
+  for (const whenOwned of ['join', 'wait', 'take-over'] as const) {
+    test(`a result in parts is whole in the life that goes on, where another process has taken the run up amid it: ${whenOwned} (RUN-160, A445)`, async () => {
+      await using home = await open()
+      const amid = Promise.withResolvers<void>()
+      const second = Promise.withResolvers<void>()
+      const life = (begun?: () => void): Promise<unknown> => {
+        const cs = home.process()
+        const read = cs.tool(
+          async function* () {
+            yield 1
+            amid.resolve()
+            await second.promise
+            yield* [2, 3, 4]
+          },
+          { name: 'read', stream: true, effects: 'none', leaseMs: 1_000 },
+        )
+        const put = cs.tool((part: number) => part, { name: 'put', compensate: 'not-needed', leaseMs: 1_000 })
+        return cs.run({ id: 'r', name: 'parts', whenOwned }, async () => {
+          begun?.()
+          const sums: number[] = []
+          for await (const part of await read()) sums.push(await put(part))
+          return sums
+        })
+      }
+      const first = life()
+      await amid.promise
+      const both = await within(Promise.allSettled([first, life(second.resolve)]), 'both lives')
+      const ends: unknown[] = both.map((end) => (end.status === 'fulfilled' ? end.value : 'left'))
+      if (both.every(({ status }) => status === 'rejected')) ends.push(await life())
+      assert.ok(ends.some((end) => end !== 'left'))
+      for (const end of ends) if (end !== 'left') assert.equal(end, [1, 2, 3, 4])
+    })
+  }
+
   test('a call that succeeds by itself beside one that waits has that result on record (RUN-160)', async () => {
     await using home = await open()
     let tries = 0
