@@ -71,3 +71,5 @@ export function isUsage(value: unknown): boolean {
 export const VALUE_CEILING_BYTES = 64 * 1024 * 1024
 /** Up to here a value may stand in its event: with the event's other members it fits an append of every store. */
 export const INLINE_CEILING_BYTES = 512 * 1024
+/** Canonical text of a signal's payload, in bytes: what is larger is handed over as where it is kept. */
+export const SIGNAL_MAX_BYTES = 64 * 1024

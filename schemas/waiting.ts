@@ -3,8 +3,6 @@ import { z } from 'zod'
 import { Name } from './names.ts'
 import { JsonRecord, JsonValue, Scope, Uuid } from './values.ts'
 
-/** Canonical text of a signal's payload, in bytes: what is larger is handed over as where it is kept. */
-export const SIGNAL_MAX_BYTES = 64 * 1024
 /** Signals that a run holds for waits to come. */
 export const SIGNALS_HELD_MAX = 256
 /** Waits of a run that have not ended. */

@@ -3,14 +3,8 @@ import { type RunState, safeKey } from '../../projections/run-state.ts'
 import type { HeldSignal, WaitState } from '../../projections/wait-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
-import {
-  type SendSignal,
-  SIGNAL_MAX_BYTES,
-  SIGNALS_HELD_MAX,
-  type StartWait,
-  WAITS_OPEN_MAX,
-} from '../../schemas/waiting.ts'
+import { NAME_MAX_CHARS, SIGNAL_MAX_BYTES } from '../../schemas/value-forms.ts'
+import { type SendSignal, SIGNALS_HELD_MAX, type StartWait, WAITS_OPEN_MAX } from '../../schemas/waiting.ts'
 import {
   append,
   type Decision,

@@ -93,6 +93,19 @@ for (const { name, open } of HOMES) {
     assert.is((caught[0] as unknown[])[0], 'wait-timed-out')
   })
 
+  test('a payload that is too large for a signal is refused with the limit of signals, however large it is (RUN-67)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const left = await rejection(cs.run(LEAVE, (run) => run.waitFor('go')))
+    assert.is(codeOf(left), 'run-waiting')
+    for (const bytes of [65_537, 600_000]) {
+      const refused = await rejection(cs.signal('r', 'go', 'x'.repeat(bytes - 2)))
+      assert.is(codeOf(refused), 'value-too-large')
+      assert.match(String(refused), new RegExp(`${bytes} bytes, at most 65536 .*hand over less, or where it is kept`))
+    }
+    assert.is((await cs.signal('r', 'go', 'x'.repeat(65_534))).status, 'delivered')
+  })
+
   test('a sleep lasts as long as its first call said, over lives, and is over once (RUN-66)', async () => {
     await using home = await open()
     const until = new Date(home.clock.nowMs + 3_000)

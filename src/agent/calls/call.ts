@@ -16,12 +16,7 @@ export async function callTool(
   input: unknown,
   trace: CallTrace = { attempts: 0 },
 ): Promise<unknown> {
-  try {
-    return await outcomeAt(execution, spec, input, trace)
-  } catch (error) {
-    execution.session.stopped(error, execution.ancestors)
-    throw error
-  }
+  return execution.session.workAt(execution, () => outcomeAt(execution, spec, input, trace))
 }
 
 async function outcomeAt(

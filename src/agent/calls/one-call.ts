@@ -301,11 +301,10 @@ export class OneCall {
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
     const attempted = this.#spec.effects === 'none' ? withoutEffects(this.#spec.name, outcome) : outcome
-    // Something nested found that the run goes no further here: whether this call is done is not known. One that failed by itself beside that has.
-    const { halted } = session
-    if (halted !== undefined && attempted.kind === 'failed' && session.isHeldUp(callId, attempted.error)) {
+    // Something nested found that the run goes no further here: whether this call is done is not known, however its code ended. One that ended by itself beside that has.
+    if (session.isHeldUp(callId, attempted.kind === 'succeeded' ? undefined : attempted.error)) {
       await leave(session, claimed)
-      throw halted
+      throw session.halted
     }
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })

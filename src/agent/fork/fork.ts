@@ -167,7 +167,8 @@ class Fork<Run> {
       if (!FAILED.has(refusal.code)) throw this.#refused(refusal)
       return { verdict: verdictOf(refusal.evidence), body: refusal.evidence }
     } catch (error) {
-      this.#abort(failureOf(error).message)
+      // Where the run goes no further here, no branch has lost: what runs beside is carried to its end.
+      if (session.halted === undefined) this.#abort(failureOf(error).message)
       await Promise.allSettled(running)
       throw error
     }

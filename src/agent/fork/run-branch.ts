@@ -39,6 +39,9 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
     }
+    // A score is asked for outside of the branch.
+    const heldUp = running.score === undefined ? session.isHeldUp(planned.scope) : session.halted !== undefined
+    if (heldUp) throw session.halted
     const supersedes = [...(planned.branch.supersedes ?? []), ...supersessions]
     return {
       output,

@@ -115,6 +115,10 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     const now = currentExecution()
     return now !== undefined && now.session === session && isCovered(execution.scope, now.scope) ? now : execution
   }
+  const at = <T>(work: (execution: ExecutionContext) => Promise<T>): Promise<T> => {
+    const place = here()
+    return session.workAt(place, () => work(place))
+  }
   const once = <T>(name: string, fn: () => T | Promise<T>, options?: ValueOptions): Promise<Recorded<T>> =>
     callTool(
       { ...here(), dedupe: 'position' },
@@ -152,12 +156,13 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
       return await runWithin(inner, () => fn(runOf(inner, input)))
     },
     model: async (call) => callModel(here(), call),
-    saga: (steps, options) => carrySaga(here(), steps, options),
-    fork: (branches, options) => fork({ execution: here(), runOf: (inner) => runOf(inner, input) }, branches, options),
-    handoff: (payload, options) => handOff(here(), payload, options),
-    step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
-    rollback: (options = {}) => rollBackContext(here(), options),
-    context: () => establishedContext(session),
+    saga: (steps, options) => at((place) => carrySaga(place, steps, options)),
+    fork: (branches, options) =>
+      at((execution) => fork({ execution, runOf: (inner) => runOf(inner, input) }, branches, options)),
+    handoff: (payload, options) => at((place) => handOff(place, payload, options)),
+    step: (agent, x, options = {}) => at((place) => runStep(place, agent, { x, options })),
+    rollback: (options = {}) => at((place) => rollBackContext(place, options)),
+    context: () => at(() => establishedContext(session)),
     calls: async () => callsOf(readsOf(session), session.runId),
     budget: async () => budgetOf(readsOf(session), session.runId),
   }

@@ -93,7 +93,8 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   readonly approvals: Approvals
   /**
    * Sends a signal to a run: it ends the oldest wait for it (`delivered`), or is there for the next one (`held`). With a `requestId`, the same signal sent again is
-   * the one of before. Throws `LedgerRefused`: `signal-invalid`, `signal-not-awaited`, `signals-full`, `run-ended`.
+   * the one of before. Throws `not-recordable`, `value-too-large` (over 64 KiB), and `LedgerRefused`: `signal-invalid`,
+   * `signal-not-awaited`, `signals-full`, `run-ended`.
    */
   signal(runId: string, name: string, payload?: unknown, options?: SignalOptions): Promise<SentSignal>
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */

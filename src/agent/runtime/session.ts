@@ -57,6 +57,12 @@ interface OngoingWork {
   readonly isWait?: boolean
 }
 
+/** What the code runs inside of. */
+interface Place {
+  readonly ancestors: readonly { readonly callId: string }[]
+  readonly branch?: { readonly scope: string }
+}
+
 const isAbandoned = ({ abandoned }: OngoingWork): boolean => abandoned?.aborted === true
 
 export class Session {
@@ -99,6 +105,7 @@ export class Session {
   #halted: Error | undefined
   /** Each error that said that the run goes no further here: work that goes on side by side meets several. */
   readonly #halts = new WeakSet<Error>()
+  /** Ids of calls and scopes of branches inside of which that was met. */
   readonly #heldUp = new Set<string>()
   #failed: Error | undefined
   #isBodyOver = false
@@ -284,14 +291,25 @@ export class Session {
     return this.#halted ?? this.#failed
   }
 
-  /** What stopped work inside these calls. Where it says that the run goes no further here, whatever their tools make of it is no outcome. */
-  stopped(error: unknown, callers: readonly { readonly callId: string }[]): void {
-    if (this.#isHalt(error)) for (const { callId } of callers) this.#heldUp.add(callId)
+  /**
+   * Does work at a place of the code. Where it says that the run goes no further here, whatever the calls and the branch around that place make of it is no
+   * outcome.
+   */
+  async workAt<T>({ ancestors, branch }: Place, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (this.#isHalt(error)) {
+        for (const { callId } of ancestors) this.#heldUp.add(callId)
+        if (branch !== undefined) this.#heldUp.add(branch.scope)
+      }
+      throw error
+    }
   }
 
-  /** The run goes no further here, and that is why this call ended as it did. */
-  isHeldUp(callId: string, error: unknown): boolean {
-    return this.#heldUp.has(callId) || this.#isHalt(error)
+  /** The run goes no further here, and the call (its id) or the branch (its scope) has met that: how its code ended is no outcome. */
+  isHeldUp(place: string, error?: unknown): boolean {
+    return this.#halted !== undefined && (this.#heldUp.has(place) || this.#isHalt(error))
   }
 
   #isHalt(error: unknown): boolean {

@@ -1,7 +1,9 @@
 /** @module What comes from outside to a run that waits for it (RUN-67). */
+import { SIGNAL_MAX_BYTES } from '../../../schemas/value-forms.ts'
 import { recordable } from '../calls/recordable.ts'
-import { AgentError, LedgerRefused } from '../errors.ts'
+import { LedgerRefused } from '../errors.ts'
 import type { Connection } from '../runtime/connection.ts'
+import { notRecordable } from '../too-large.ts'
 
 /** Of one signal. */
 export interface SignalOptions {
@@ -17,14 +19,14 @@ export interface SentSignal {
   readonly waitId?: string
 }
 
-/** Throws `LedgerRefused`, `not-recordable`. */
+/** Throws `LedgerRefused`, `not-recordable`, `value-too-large`. */
 export async function sendSignal(
   connection: Connection,
   { runId, name, payload = null }: { readonly runId: string; readonly name: string; readonly payload: unknown },
   { requestId }: SignalOptions = {},
 ): Promise<SentSignal> {
-  const recorded = recordable(payload)
-  if (!recorded.ok) throw new AgentError('not-recordable', `the payload of ${name} cannot be sent: ${recorded.reason}`)
+  const recorded = recordable(payload, undefined, { maxBytes: SIGNAL_MAX_BYTES })
+  if (!recorded.ok) throw notRecordable(`the payload of the signal ${name}`, recorded, { runId })
   const command = { kind: 'signal', name, body: { payload: recorded.value } } as const
   const options = requestId === undefined ? {} : { idempotencyKey: requestId }
   const reply = await connection.execute(runId, command, options)

@@ -39,12 +39,7 @@ const SLEEP_MS = 60_000
 export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
   const body = waitBody(waited)
   if (execution.undoing === true) throw invalid('a compensation cannot wait: it would hold up the rollback')
-  try {
-    return await endOfWait(execution, body)
-  } catch (error) {
-    execution.session.stopped(error, execution.ancestors)
-    throw error
-  }
+  return execution.session.workAt(execution, () => endOfWait(execution, body))
 }
 
 async function endOfWait(execution: ExecutionContext, body: StartWait): Promise<Json> {
