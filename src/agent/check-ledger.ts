@@ -1,11 +1,12 @@
 /** @module The options of a runtime and of its ledger, judged where it is opened. */
 import type { ClientOptions } from '../client/client.ts'
-import { aList, anything, callable, checkOptions, either, type OptionRules, text, tries } from './option-rules.ts'
+import { aList, anObject, atLeast0, callable, checkOptions, either, type OptionRules, tries } from './option-rules.ts'
 import type { RuntimeOptions } from './runtime/runtime.ts'
 
 export const RUNTIME: OptionRules<RuntimeOptions> = {
   tokens: callable,
-  prices: anything,
+  // What is in it is judged where it is read: `invalid-prices`.
+  prices: anObject,
   codecs: aList,
   onWait: callable,
   onApproval: callable,
@@ -13,16 +14,27 @@ export const RUNTIME: OptionRules<RuntimeOptions> = {
 }
 
 const CLIENT: OptionRules<ClientOptions> = {
-  url: text,
-  token: either('a token, or a function that gives one', text, callable),
+  url: webAddress,
+  token: either('a token (visible ASCII), or a function that gives one', visible, callable),
   fetch: callable,
   retries: tries,
-  patienceMs: tries,
-  timeoutMs: tries,
-  backoffMs: tries,
+  patienceMs: atLeast0,
+  timeoutMs: atLeast0,
+  backoffMs: atLeast0,
+}
+
+function webAddress(url: unknown): string | undefined {
+  const parsed = typeof url === 'string' ? URL.parse(url) : null
+  return parsed?.protocol === 'http:' || parsed?.protocol === 'https:'
+    ? undefined
+    : 'the address of a ledger, such as "http://127.0.0.1:7070"'
+}
+
+function visible(token: unknown): string | undefined {
+  return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token) ? undefined : 'a token'
 }
 
 /** Throws `invalid-option`. */
 export function checkConnect(options: object): void {
-  checkOptions('connect', options, { ...CLIENT, ...RUNTIME })
+  checkOptions('connect', options, { ...CLIENT, ...RUNTIME }, ['url', 'token'])
 }

@@ -75,6 +75,8 @@ export class Session {
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Keys of calls whose result was given to somebody. */
   readonly answered = new Set<string>()
+  /** Calls with a key of the author's own that were served from the record: the digest of the arguments that they were first asked for with. */
+  readonly served = new Map<string, string>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** Arguments of calls as they were, where the policy left something out of them. */
