@@ -2,17 +2,20 @@
 import { z } from 'zod'
 import { parseExpression } from './expression.ts'
 import { Digest, Name } from './names.ts'
-import { COMMENT_MAX_CHARS } from './value-forms.ts'
+import {
+  APPROVAL_EXPIRES_MAX_MS,
+  APPROVAL_EXPIRES_MIN_MS,
+  APPROVAL_REASON_MAX_CHARS,
+  APPROVAL_ROLES_MAX,
+  COMMENT_MAX_CHARS,
+  QUORUM_MAX,
+} from './value-forms.ts'
 
 export const APPROVAL_RULES_MAX = 32
-export const QUORUM_MAX = 16
 /** That wait for a decision in one run. */
 export const APPROVALS_OPEN_MAX = 256
 /** A week: what was requested on a Friday evening can be decided on Monday, also on the Tuesday after a holiday. */
 export const APPROVAL_EXPIRES_DEFAULT_MS = 7 * 24 * 60 * 60_000
-export const APPROVAL_EXPIRES_MIN_MS = 1_000
-export const APPROVAL_EXPIRES_MAX_MS = 366 * 24 * 60 * 60_000
-const NAMES_MAX = 64
 
 /** What an approval's condition is about: the call's arguments, as they are recorded. */
 const WHEN_ROOTS = ['args'] as const
@@ -32,11 +35,11 @@ const RULE = {
   /** Absent: every call. Where it cannot be judged on these arguments, the call needs the approval. */
   when: When.optional(),
   /** Shown to whoever decides. */
-  reason: z.string().min(1).max(1024).optional(),
+  reason: z.string().min(1).max(APPROVAL_REASON_MAX_CHARS).optional(),
   /** How many different people have to say yes; default 1. */
   quorum: z.int().min(1).max(QUORUM_MAX).optional(),
   /** Only tokens with one of these roles count. */
-  roles: z.array(Name).min(1).max(NAMES_MAX).optional(),
+  roles: z.array(Name).min(1).max(APPROVAL_ROLES_MAX).optional(),
   /** Milliseconds within which it has to be decided and used; default seven days. */
   expiresMs: z.int().min(APPROVAL_EXPIRES_MIN_MS).max(APPROVAL_EXPIRES_MAX_MS).optional(),
   /** The requester may say yes as well. */
@@ -49,7 +52,7 @@ const RULE = {
 export const Approve = z.strictObject(RULE)
 
 /** As a policy or a manifest says it, of the tools that it names; of all where it names none. */
-export const ApprovalRule = z.strictObject({ tools: z.array(Name).min(1).max(NAMES_MAX).optional(), ...RULE })
+export const ApprovalRule = z.strictObject({ tools: z.array(Name).min(1).max(APPROVAL_ROLES_MAX).optional(), ...RULE })
 
 /** One rule that a call has met: each has to be satisfied by people of its own roles, and one person may count for several rules. */
 export const ApprovalNeed = z.strictObject({

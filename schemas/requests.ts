@@ -5,6 +5,7 @@ import { Compensate, LeaseOwner, Unrecorded } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Policy } from './policy.ts'
+import { KEY_MAX_CHARS, LEASE_MAX_MS, LEASE_MIN_MS, RESERVATION_DEADLINE_MAX_MS, TAGS_MAX } from './value-forms.ts'
 import {
   BudgetLimits,
   Failure,
@@ -22,18 +23,14 @@ import {
   Uuid,
 } from './values.ts'
 
-/** Shortest and longest lease a claim may ask for. */
-export const LEASE_MIN_MS = 100
-export const LEASE_MAX_MS = 10 * 60_000
 export const LEASE_DEFAULT_MS = 60_000
 export const RESERVATION_DEADLINE_DEFAULT_MS = 10 * 60_000
-export const RESERVATION_DEADLINE_MAX_MS = 24 * 60 * 60_000
 
 export const StartRun = z.strictObject({
   id: RunId.optional(),
   name: Name,
   input: JsonValue.optional(),
-  tags: z.array(Name).max(64).optional(),
+  tags: z.array(Name).max(TAGS_MAX).optional(),
   budget: BudgetLimits.optional(),
   policy: Policy.optional(),
   /** Starts from the context that another run had established at a step; linked in both streams. */
@@ -99,7 +96,7 @@ export const ClaimCall = z.strictObject({
   args: JsonValue,
   phase: Phase.optional(),
   /** The caller's own identity of the call; for a compensation, the forward call's id. */
-  key: z.string().min(1).max(512).optional(),
+  key: z.string().min(1).max(KEY_MAX_CHARS).optional(),
   scope: Scope.optional(),
   occurrence: z.int().min(0).optional(),
   group: Name.optional(),

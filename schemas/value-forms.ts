@@ -2,6 +2,19 @@
 
 /** Longest free string of a header or a name, in UTF-16 code units. */
 export const NAME_MAX_CHARS = 256
+/** Longest key that a caller may give a call. */
+export const KEY_MAX_CHARS = 512
+/** Shortest and longest lease that a claim may ask for, in milliseconds. */
+export const LEASE_MIN_MS = 100
+export const LEASE_MAX_MS = 10 * 60_000
+export const RESERVATION_DEADLINE_MAX_MS = 24 * 60 * 60_000
+/** Most people whose yes an approval may take. */
+export const QUORUM_MAX = 16
+export const APPROVAL_EXPIRES_MIN_MS = 1_000
+export const APPROVAL_EXPIRES_MAX_MS = 366 * 24 * 60 * 60_000
+export const APPROVAL_REASON_MAX_CHARS = 1024
+export const APPROVAL_ROLES_MAX = 64
+export const TAGS_MAX = 64
 /** Most tokens one message may claim: sums of millions of them stay exact in a double. */
 export const TOKENS_MAX = 1_000_000_000
 /** Of what somebody says with a decision. */

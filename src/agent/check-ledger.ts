@@ -2,20 +2,21 @@
 import type { ClientOptions } from '../client/client.ts'
 import {
   aList,
-  anything,
+  anObject,
+  atLeast0,
   callable,
   checkOptions,
   either,
   milliseconds,
   type OptionRules,
-  text,
   tries,
 } from './option-rules.ts'
 import type { RuntimeOptions } from './runtime/runtime.ts'
 
 export const RUNTIME: OptionRules<RuntimeOptions> = {
   tokens: callable,
-  prices: anything,
+  // What is in it is judged where it is read: `invalid-prices`.
+  prices: anObject,
   codecs: aList,
   onWait: callable,
   onApproval: callable,
@@ -24,16 +25,27 @@ export const RUNTIME: OptionRules<RuntimeOptions> = {
 }
 
 const CLIENT: OptionRules<ClientOptions> = {
-  url: text,
-  token: either('a token, or a function that gives one', text, callable),
+  url: webAddress,
+  token: either('a token (visible ASCII), or a function that gives one', visible, callable),
   fetch: callable,
   retries: tries,
-  patienceMs: tries,
-  timeoutMs: tries,
-  backoffMs: tries,
+  patienceMs: atLeast0,
+  timeoutMs: atLeast0,
+  backoffMs: atLeast0,
+}
+
+function webAddress(url: unknown): string | undefined {
+  const parsed = typeof url === 'string' ? URL.parse(url) : null
+  return parsed?.protocol === 'http:' || parsed?.protocol === 'https:'
+    ? undefined
+    : 'the address of a ledger, such as "http://127.0.0.1:7070"'
+}
+
+function visible(token: unknown): string | undefined {
+  return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token) ? undefined : 'a token'
 }
 
 /** Throws `invalid-option`. */
 export function checkConnect(options: object): void {
-  checkOptions('connect', options, { ...CLIENT, ...RUNTIME })
+  checkOptions('connect', options, { ...CLIENT, ...RUNTIME }, ['url', 'token'])
 }

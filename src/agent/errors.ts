@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { Established, Finding } from './pipeline/handoff-types.ts'
 import type { Problem } from './runtime/connection.ts'
+import { memberOf, thrownText } from './thrown.ts'
 
 /**
  * A fault that the runtime found itself. `code` is stable (`AgentErrorCode`), `evidence` says in plain JSON what was expected and what came.
@@ -279,15 +280,16 @@ const NAME_MAX_CHARS = 256
 
 /** What the record keeps of anything that was thrown. */
 export function failureOf(error: unknown): Failure {
-  if (typeof error !== 'object' || error === null) return { message: clip(String(error), MESSAGE_MAX_CHARS) }
-  const { name, message, code, status, statusCode } = error as Readonly<Record<string, unknown>>
+  const message = clip(thrownText(error), MESSAGE_MAX_CHARS)
+  if (typeof error !== 'object' || error === null) return { message }
+  const [name, code, status, statusCode] = ['name', 'code', 'status', 'statusCode'].map((each) => memberOf(error, each))
   const told = [status, statusCode].find((each) => typeof each === 'number' && Number.isFinite(each))
   const details = {
     ...(typeof name === 'string' && name !== '' && { name: clip(name, NAME_MAX_CHARS) }),
     ...(told !== undefined && { status: told as number }),
   }
   return {
-    message: clip(typeof message === 'string' ? message : String(error), MESSAGE_MAX_CHARS),
+    message,
     ...(typeof code === 'string' && code !== '' && { code: clip(code, NAME_MAX_CHARS) }),
     ...(Object.keys(details).length > 0 && { details }),
   }

@@ -1,4 +1,6 @@
 /** @module The connection to a ledger in this process. It brings the whole ledger along: `open` loads it when it is called. */
+
+import { Tenant } from '../../schemas/names.ts'
 import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../compose/embedded.ts'
 import { STORE_OWNER } from '../compose/lease-owner.ts'
 import type { Caller } from '../ledger/ledger.ts'
@@ -14,8 +16,13 @@ interface Place {
   readonly address: ServeAddress | undefined
 }
 
-/** Throws `StoreOpenError`, `serve-failed`. */
+/** Throws `invalid-option`, `StoreOpenError`, `serve-failed`. */
 export async function ledgerHere({ path, caller, address }: Place): Promise<Connection> {
+  const tenant = Tenant.safeParse(caller.tenant)
+  if (!tenant.success) {
+    const message = `open: tenant takes ${tenant.error.issues[0]?.message ?? 'a name'}, not ${JSON.stringify(caller.tenant)}`
+    throw new AgentError('invalid-option', message, { option: 'tenant' })
+  }
   const opened = await openEmbedded(path)
   const served = address === undefined ? undefined : await servedAt(opened, address)
   const close = async (): Promise<void> => {

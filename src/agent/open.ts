@@ -1,11 +1,11 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
 import type { ServeAddress } from '../compose/embedded.ts'
-import type { Codec, CodecValues } from './calls/codecs.ts'
+import { type Codec, type CodecValues, checkedCodecs } from './calls/codecs.ts'
 import { RUNTIME } from './check-ledger.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
 import { checkedPrices } from './models/price-table.ts'
-import { anything, checkOptions, type OptionRules, text, texts } from './option-rules.ts'
+import { aName, checkOptions, names, type OptionRules, text } from './option-rules.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 /** Where the ledger of this process is and who writes to it, with the settings of the runtime. */
@@ -28,10 +28,11 @@ export interface OpenOptions<C extends readonly Codec[] = readonly []> extends R
 const OPEN: OptionRules<OpenOptions> = {
   ...RUNTIME,
   path: text,
-  actor: text,
+  actor: aName,
   tenant: text,
-  serve: anything,
-  roles: texts,
+  // `invalid-serve` says what is wrong in it.
+  serve: (value) => (value === null ? 'a port, or { port, host }' : undefined),
+  roles: names(Number.POSITIVE_INFINITY),
 }
 
 const PATH_DEFAULT = '.countersign'
@@ -59,6 +60,7 @@ export async function open<const C extends readonly Codec[] = readonly []>(
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', roles, serve, ...settings } = options
   const address = serve === undefined ? undefined : addressOf(serve, path)
   if (settings.prices !== undefined) checkedPrices(settings.prices)
+  checkedCodecs(settings.codecs)
   const caller = { tenant, actor, ...(roles !== undefined && { roles }) }
   // The ledger's own code, which a program that only connects to one must not load.
   const { ledgerHere } = await import('./ledger-here.ts')

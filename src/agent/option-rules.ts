@@ -1,4 +1,5 @@
 /** @module Options as a program gives them: what is misspelt, or no such value, is an error where it is said, and not a default that goes unnoticed. */
+import { isCurrency, isMoney, NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { AgentError } from './errors.ts'
 
 /** What an option takes, in words, where the value is none of it. */
@@ -22,17 +23,46 @@ const isFrom = (least: number, value: unknown): boolean => typeof value === 'num
 
 export const anything: Rule = () => undefined
 export const text = rule('a text that is not empty', isText)
-export const texts = rule('a list of texts', (value) => Array.isArray(value) && value.every(isText))
+/** As the ledger takes it. */
+export const aName = rule(
+  `a text of 1 to ${NAME_MAX_CHARS} characters`,
+  (value) => isText(value) && String(value).length <= NAME_MAX_CHARS,
+)
+export const names = (most: number): Rule =>
+  rule(
+    `a list of ${Number.isFinite(most) ? `at most ${most} ` : ''}texts of 1 to ${NAME_MAX_CHARS} characters`,
+    (value) => {
+      return Array.isArray(value) && value.length <= most && value.every((each) => aName(each) === undefined)
+    },
+  )
+/** An amount and a currency. */
+export const money = rule('an amount and a currency, such as "2.00 USD"', (value) => {
+  const [amountOf, currency, ...more] = typeof value === 'string' ? value.split(' ') : []
+  return isMoney(amountOf) && isCurrency(currency) && more.length === 0
+})
+export const within = (least: number, most: number, of = 'a whole number'): Rule =>
+  rule(
+    `${of} from ${least} to ${most}`,
+    (value) => isFrom(least, value) && Number.isInteger(value) && Number(value) <= most,
+  )
 export const flag = rule('true or false', (value) => typeof value === 'boolean')
 export const callable = rule('a function', (value) => typeof value === 'function')
 export const anObject = rule('an object', isObject)
 export const aList = rule('a list', Array.isArray)
 export const aSignal = rule('an AbortSignal', (value) => isObject(value) && 'aborted' in value)
-export const tries = rule('a count, 0 or more', (value) => isFrom(0, value))
+export const tries = rule('a whole number of tries, 0 or more, or Infinity', (value) => {
+  return isFrom(0, value) && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
+})
+export const atLeast0 = rule('a number, 0 or more', (value) => isFrom(0, value))
 export const amount = rule('a whole number, 0 or more', (value) => isFrom(0, value) && Number.isInteger(value))
 export const milliseconds = rule(
   `a number of milliseconds, such as 5_000, up to ${TIMER_MAX_MS}`,
   (value) => isFrom(0, value) && Number(value) <= TIMER_MAX_MS,
+)
+/** In no time at all nothing can be done. */
+export const timeout = rule(
+  `a number of milliseconds, such as 5_000, above 0 and up to ${TIMER_MAX_MS}`,
+  (value) => isFrom(0, value) && value !== 0 && Number(value) <= TIMER_MAX_MS,
 )
 export const oneOf = (...values: readonly string[]): Rule =>
   rule(values.map((value) => JSON.stringify(value)).join(' or '), (value) => values.includes(value as string))
@@ -42,18 +72,34 @@ export function either(expected: string, ...rules: readonly Rule[]): Rule {
 }
 
 /** An object with options of its own: what is wrong in it is named by its place. */
-export function group<Options>(rules: OptionRules<Options>): Rule {
-  return (value) => (isObject(value) ? faultIn(value, rules as Rules)?.message : 'an object')
+export function group<Options>(rules: OptionRules<Options>, needed: readonly (keyof Options & string)[] = []): Rule {
+  return (value) => {
+    if (!isObject(value)) return 'an object'
+    const fault = faultIn(value, rules as Rules) ?? missingIn(value, rules as Rules, needed)
+    return fault?.message
+  }
 }
 
 /** Throws `invalid-option`; `of` says whose options these are, such as `cs.tool(charge)`. */
-export function checkOptions<Options>(of: string, options: unknown, rules: OptionRules<Options>): void {
+export function checkOptions<Options>(
+  of: string,
+  options: unknown,
+  rules: OptionRules<Options>,
+  needed: readonly (keyof Options & string)[] = [],
+): void {
   const fault = isObject(options)
-    ? faultIn(options, rules as Rules)
+    ? (faultIn(options, rules as Rules) ?? missingIn(options, rules as Rules, needed))
     : { message: `options are an object, not ${shown(options)}` }
   if (fault === undefined) return
   const { message, ...evidence } = fault
   throw new AgentError('invalid-option', `${of}: ${message}`, evidence)
+}
+
+function missingIn(options: object, rules: Rules, needed: readonly string[]): OptionFault | undefined {
+  const option = needed.find((name) => Reflect.get(options, name) === undefined)
+  return option === undefined
+    ? undefined
+    : { message: `${option} is missing: ${rules[option]?.(undefined) ?? ''}`, option }
 }
 
 interface OptionFault {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { AgentError, RecordedFailure } from './errors.ts'
 import { ApprovalDenied, ResultTooLarge } from './loop/tool-error.ts'
 import { SagaFailed } from './saga/saga-result.ts'
+import { causeOf } from './thrown.ts'
 
 /** What the ledger says of what is only too much. */
 export const TOO_LARGE: ReadonlySet<string> = new Set([
@@ -24,11 +25,11 @@ export function isTooLarge(error: unknown): boolean {
  * Libraries wrap what they are thrown. What a tool has failed with is its failure, and that of a step is its saga's.
  */
 export function leavesOpen(error: unknown): boolean {
-  let cause = error
+  let cause: unknown = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
     if (cause instanceof RecordedFailure || cause instanceof SagaFailed) return false
     if (isTooLarge(cause) || (cause instanceof ApprovalDenied && cause.code === 'approval-expired')) return true
-    cause = cause.cause
+    cause = causeOf(cause)
   }
   return false
 }

@@ -2,6 +2,7 @@
 import { type CallState, callByKey, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
+import { keyReused as callKeyReused } from '../../schemas/key-reused.ts'
 import { type ClaimCall, LEASE_DEFAULT_MS } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
 import { approvalGate, type ClaimEnv } from './approval-gate.ts'
@@ -100,16 +101,14 @@ function fingerprintOf(query: ClaimRequest): Json {
 
 function keyReused(known: CallState, request: ClaimRequest): Refusal {
   const otherTool = known.tool !== request.claim.tool
-  return refusal(
-    'call-key-reused',
-    otherTool
-      ? `this key names a call of ${known.tool}`
-      : 'this key names a call with other arguments; a new call needs a new key',
-    {
-      pointer: otherTool ? '/tool' : '/args',
-      evidence: { callId: known.callId, expected: known.argsDigest, actual: request.argsDigest },
-    },
-  )
+  const { code, detail, evidence } = callKeyReused({
+    callId: known.callId,
+    expected: known.argsDigest,
+    actual: request.argsDigest,
+  })
+  return otherTool
+    ? refusal(code, `this key names a call of ${known.tool}`, { pointer: '/tool', evidence })
+    : refusal(code, detail, { pointer: '/args', evidence })
 }
 
 /** What a repeat gets; undefined where it may run (a new attempt, or a new generation). */

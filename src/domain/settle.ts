@@ -1,7 +1,8 @@
 /** @module The decisions that end, prolong or resolve a claim (RUN-13 to RUN-17). */
 import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
-import { LEASE_MAX_MS, type RenewCall, type ResolveCall, type SettleCall } from '../../schemas/requests.ts'
+import type { RenewCall, ResolveCall, SettleCall } from '../../schemas/requests.ts'
+import { LEASE_MAX_MS } from '../../schemas/value-forms.ts'
 import { inDoubt, leaseEnded } from './calls.ts'
 import { rollbackStep } from './compensation.ts'
 import {

@@ -1,5 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ClaimCall } from '../../schemas/requests.ts'
+import type { ToolOptions } from '../../src/agent/calls/tool-options.ts'
 import { AgentError } from '../../src/agent/errors.ts'
 import { connect, open } from '../../src/agent/index.ts'
 import type { RunOptions } from '../../src/agent/runtime/run-options.ts'
@@ -106,6 +108,101 @@ options(
   },
 )
 
+/** Of each option values that it does not take, at the edges of what the ledger takes among them. */
+const WRONG: { readonly [Option in keyof Required<ToolOptions>]: readonly unknown[] } = {
+  name: [5, 'x'.repeat(257)],
+  description: [5],
+  parameters: ['object'],
+  errors: [Error, 'Error'],
+  alias: ['old', [''], ['x'.repeat(257)]],
+  compensate: [{}, { onUnknown: 'retry' }, { run: 1 }, 5, '', 'x'.repeat(257)],
+  compensationRetries: [-1, 1.5, Number.NaN],
+  compensateUnknown: ['yes'],
+  check: [true],
+  retries: [-1, 1.5, Number.NaN, '3'],
+  backoff: [{}, { type: 'fixed' }, { delayMs: 1 }, { type: 'fixed', delayMs: -1 }],
+  retryScope: ['saga'],
+  onFailure: ['skip'],
+  effects: [true],
+  timeout: [0, -1, Number.NaN, 2 ** 31],
+  onUnknown: ['ignore'],
+  dedupe: ['arg'],
+  key: ['k'],
+  leaseMs: [0, 99, 100.5, 10 * 60_000 + 1],
+  reserve: [
+    ...[{ cost: '1.00' }, { cost: '-1 USD' }, { cost: '1.00 usd' }, { cost: '1.00 USD more' }, { cost: 1 }],
+    ...[{ tokens: -1 }, { tokens: 1.5 }, { tokens: 1_000_000_001 }, { agent: '' }, { agent: 'x'.repeat(257) }],
+    ...[{ deadlineMs: 0 }, { deadlineMs: 24 * 60 * 60_000 + 1 }],
+  ],
+  usage: [{ tokens: 1 }],
+  approve: [
+    ...[{ quorum: 0 }, { quorum: 17 }, { quorum: 1.5 }, { roles: [] }, { roles: 'a' }, { roles: Array(65).fill('a') }],
+    ...[{ expiresMs: 999 }, { expiresMs: 366 * 24 * 60 * 60_000 + 1 }, { reason: '' }, { reason: 'x'.repeat(1025) }],
+    ...[{ when: '' }, { onDenied: 'stop' }, 'yes'],
+  ],
+  stream: ['yes'],
+  record: ['none'],
+  onTooLarge: ['rollback'],
+  unreachable: ['go'],
+}
+
+options(
+  'of every option of a tool each value that it does not take is refused where the tool is made (RUN-163)',
+  async () => {
+    await using at = await home?.open()
+    const cs = at?.process()
+    for (const [option, values] of Object.entries(WRONG)) {
+      for (const value of values) {
+        const error = thrown(() => cs?.tool(pay, { [option]: value } as never))
+        assert.equal([error.code, error.evidence.option], ['invalid-option', option], JSON.stringify(value))
+      }
+    }
+    for (const input of [{ type: 'object' }, 5, { '~standard': {} }])
+      assert.is(thrown(() => cs?.tool({ name: 'p', input, execute: pay } as never)).evidence.option, 'input')
+    assert.is(cs?.tools.length, 0, 'nothing was registered')
+  },
+)
+
+options(
+  'at its edges a tool takes of an option what the schemas of the ledger take, and nothing else (RUN-163)',
+  async () => {
+    await using at = await home?.open()
+    const cs = at?.process()
+    const takes = (option: string, value: unknown): boolean => {
+      try {
+        cs?.tool(pay, { name: `t${n++}`, [option]: value } as never)
+        return true
+      } catch {
+        return false
+      }
+    }
+    let n = 0
+    const claim = { tool: 't', args: null }
+    for (const leaseMs of [0, 1, 99, 100, 101, 599_999, 600_000, 600_001])
+      assert.is(takes('leaseMs', leaseMs), ClaimCall.safeParse({ ...claim, leaseMs }).success, `leaseMs ${leaseMs}`)
+    const day = 24 * 60 * 60_000
+    for (const reserve of [
+      ...[0, 1, day, day + 1].map((deadlineMs) => ({ deadlineMs })),
+      ...[-1, 0, 1e9, 1e9 + 1].map((tokens) => ({ tokens })),
+      ...['', 'a', 'x'.repeat(256), 'x'.repeat(257)].map((agent) => ({ agent })),
+    ])
+      assert.is(takes('reserve', reserve), ClaimCall.safeParse({ ...claim, reserve }).success, JSON.stringify(reserve))
+    for (const cost of ['0', '1.00', '1.', '-1', '1e3', '01', '999999999.999999999', '1000000000', '0.0000000001']) {
+      const reserve = { cost, currency: 'USD' }
+      assert.is(takes('reserve', { cost: `${cost} USD` }), ClaimCall.safeParse({ ...claim, reserve }).success, cost)
+    }
+    for (const approve of [
+      ...[0, 1, 16, 17].map((quorum) => ({ quorum })),
+      ...[999, 1_000, 366 * day, 366 * day + 1].map((expiresMs) => ({ expiresMs })),
+      ...[0, 1, 64, 65].map((length) => ({ roles: Array.from({ length }, () => 'a') })),
+      ...[0, 1, 1024, 1025].map((length) => ({ reason: 'x'.repeat(length) })),
+    ])
+      assert.is(takes('approve', approve), ClaimCall.safeParse({ ...claim, approve }).success, JSON.stringify(approve))
+    for (const length of [1, 256, 257])
+      assert.is(takes('name', 'x'.repeat(length)), ClaimCall.safeParse({ ...claim, tool: 'x'.repeat(length) }).success)
+  },
+)
+
 options('options of a run are judged before it starts (RUN-163)', async () => {
   await using at = await home?.open()
   const cs = at?.process()
@@ -114,6 +211,7 @@ options('options of a run are judged before it starts (RUN-163)', async () => {
     whenOwned: ['joined', undefined],
     whenWaiting: ['stop', undefined],
     tags: ['a', undefined],
+    name: ['x'.repeat(257), undefined],
     signal: [{}, undefined],
   }
   for (const [option, [value, nearest]] of Object.entries(wrong)) {
@@ -142,6 +240,13 @@ options('options of a runtime and of its ledger are judged where it is opened (R
   assert.is(thrown(() => connect({ ...at, codec: [] } as never)).evidence.nearest, 'codecs')
   assert.is(thrown(() => connect({ ...at, retries: '5' } as never)).evidence.option, 'retries')
   assert.is(thrown(() => connect({ ...at, token: 7 } as never)).evidence.option, 'token')
+  for (const [option, value] of Object.entries({ url: 'localhost:7070', token: 'a\nb', prices: null, timeoutMs: -1 }))
+    assert.is(thrown(() => connect({ ...at, [option]: value } as never)).evidence.option, option)
+  assert.is(thrown(() => connect({} as never)).evidence.option, 'url')
+  for (const [option, value] of Object.entries({ tenant: 'a b/c', actor: 'x'.repeat(257), roles: [''], serve: null })) {
+    const error = (await rejection(open({ path: ':memory:', [option]: value } as never))) as AgentError
+    assert.equal([error.code, error.evidence.option], ['invalid-option', option])
+  }
 })
 
 options.run()

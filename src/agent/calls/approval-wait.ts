@@ -7,6 +7,7 @@ import type { Problem } from '../runtime/connection.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
 import type { ApprovalNotice } from './approval-notice.ts'
+import { tell } from './tell.ts'
 
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
@@ -30,7 +31,7 @@ export class ApprovalWait {
     const notice = this.#noticeOf(detail, evidence)
     if (this.#noticed !== notice.approvalId) {
       this.#noticed = notice.approvalId
-      this.#session.registry.onApproval?.(notice)
+      tell('onApproval', this.#session.registry.onApproval, notice)
     }
     if (this.#session.whenWaiting === 'leave') {
       const { runId, tool, approvalId, expiresAt } = notice

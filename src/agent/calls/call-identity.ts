@@ -1,6 +1,7 @@
 /** @module Which call is this? Settled synchronously, at the moment a tool is called (RUN-1 to RUN-4). */
 import type { Json } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
+import { KEY_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -46,7 +47,7 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   if (phase === 'model' && execution.step !== undefined) execution.step.modelCalls += 1
   const occurrence = execution.session.occurrence(execution.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
   const identity = { spec, execution, phase, args: args.value, occurrence } as const
-  const own = ownKey(execution, spec.key?.(input))
+  const own = ownKey(execution, authorsKey(spec, input))
   const keyAs = (tool: string): string => own ?? keyOf({ ...identity, tool })
   const tool = recordedName(identity, keyAs)
   const key = keyAs(tool)
@@ -71,6 +72,15 @@ function recordedName(
   if (spec.alias.length === 0) return spec.name
   const { history } = execution.session
   return [spec.name, ...spec.alias].find((tool) => history?.holds({ tool, phase, key: keyAs(tool) })) ?? spec.name
+}
+
+/** Throws `invalid-option`: nothing was claimed. */
+function authorsKey({ key, name }: ToolSpec, input: unknown): string | undefined {
+  if (key === undefined) return undefined
+  const given: unknown = key(input)
+  if (typeof given === 'string' && given !== '' && given.length <= KEY_MAX_CHARS) return given
+  const message = `key of ${name} gives a text of 1 to ${KEY_MAX_CHARS} characters for each call, and gave ${typeof given === 'string' ? `one of ${given.length}` : `no text (${typeof given})`}`
+  throw new AgentError('invalid-option', message, { tool: name, option: 'key' })
 }
 
 /** The author's key. Branches never share results: in one, it is the branch's own. */

@@ -49,7 +49,9 @@ async function outcomeAt(
     const carried = (turn: Turn) =>
       inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first }).value())
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
-    const call = session.joined(`${identity.phase} ${identity.key}`, shared, start)
+    // Under a key of the author's own there may be another call under way: it is refused, and not joined.
+    const same = spec.key === undefined ? '' : ` ${identity.argsDigest}`
+    const call = session.joined(`${identity.phase} ${identity.key}${same}`, shared, start)
     call
       .then((opened) => {
         warnOfSameCall(identity)

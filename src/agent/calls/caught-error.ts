@@ -4,6 +4,7 @@ import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf, RecordedFailure } from '../errors.ts'
 import { TIMED_OUT, ToolError, ToolTimedOut } from '../loop/tool-error.ts'
+import { membersOf } from '../thrown.ts'
 import type { Codecs } from './codecs.ts'
 import { isMinified } from './minified-name.ts'
 import { recordable } from './recordable.ts'
@@ -50,7 +51,7 @@ function classOf(error: unknown, { classes }: KnownErrors): ErrorClass | undefin
 function fieldsOf(error: Error, { codecs }: KnownErrors): JsonObject {
   const fields: Record<string, Json> = {}
   let bytes = 0
-  for (const [name, value] of Object.entries(error)) {
+  for (const [name, value] of membersOf(error)) {
     const recorded = value === undefined || NOT_FIELDS.has(name) ? undefined : recordable(value, codecs)
     if (recorded?.ok !== true) continue
     bytes += Buffer.byteLength(JSON.stringify([name, recorded.value]))

@@ -1,21 +1,35 @@
 /** @module The options of a tool, judged where it is made. */
 import { parseExpression } from '../../../schemas/expression.ts'
+import {
+  APPROVAL_EXPIRES_MAX_MS,
+  APPROVAL_EXPIRES_MIN_MS,
+  APPROVAL_REASON_MAX_CHARS,
+  APPROVAL_ROLES_MAX,
+  LEASE_MAX_MS,
+  LEASE_MIN_MS,
+  QUORUM_MAX,
+  RESERVATION_DEADLINE_MAX_MS,
+  TOKENS_MAX,
+} from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 import {
-  amount,
+  aList,
+  aName,
   anObject,
-  anything,
   callable,
   checkOptions,
   either,
   flag,
   group,
   milliseconds,
+  money,
+  names,
   type OptionRules,
   oneOf,
   text,
-  texts,
+  timeout,
   tries,
+  within,
 } from '../option-rules.ts'
 import type { Backoff } from './backoff.ts'
 import type { ApproveOptions, CompensateOptions, ToolOptions, ToolReserve } from './tool-options.ts'
@@ -35,42 +49,49 @@ const COMPENSATE: OptionRules<CompensateOptions<unknown, unknown>> = {
   check: callable,
 }
 
-const RESERVE: OptionRules<ToolReserve> = { tokens: amount, cost: text, agent: text, deadlineMs: milliseconds }
+const RESERVE: OptionRules<ToolReserve> = {
+  tokens: within(0, TOKENS_MAX),
+  cost: money,
+  agent: aName,
+  deadlineMs: within(1, RESERVATION_DEADLINE_MAX_MS, 'milliseconds'),
+}
 
 const APPROVE: OptionRules<ApproveOptions> = {
   when: conditionFault,
-  reason: text,
-  quorum: amount,
-  roles: texts,
-  expiresMs: amount,
+  reason: reasonFault,
+  quorum: within(1, QUORUM_MAX),
+  roles: (value) =>
+    Array.isArray(value) && value.length === 0 ? 'one role at least' : names(APPROVAL_ROLES_MAX)(value),
+  expiresMs: within(APPROVAL_EXPIRES_MIN_MS, APPROVAL_EXPIRES_MAX_MS, 'milliseconds'),
   selfApproval: flag,
   onDenied: oneOf('error', 'rollback'),
 }
 
 const TOOL: OptionRules<ToolOptions> = {
-  name: anything,
+  // An empty one is as none: `tool-unnamed`.
+  name: (value) => (value === '' ? undefined : aName(value)),
   description: either('a text', text, (value) => (value === '' ? undefined : 'a text')),
   parameters: anObject,
   // What a class may be is judged where its name is taken.
-  errors: anything,
-  alias: texts,
+  errors: aList,
+  alias: names(Number.POSITIVE_INFINITY),
   compensate: (value) =>
     typeof value === 'object' && value !== null
-      ? group(COMPENSATE)(value)
-      : either('a function, { run }, the name of a tool, or "not-needed"', callable, text)(value),
+      ? group(COMPENSATE, ['run'])(value)
+      : either('a function, { run }, the name of a tool, or "not-needed"', callable, aName)(value),
   compensationRetries: tries,
   compensateUnknown: flag,
   check: callable,
   retries: tries,
-  backoff: group(BACKOFF),
+  backoff: group(BACKOFF, ['type', 'delayMs']),
   retryScope: oneOf('tool', 'transaction'),
   onFailure: oneOf('roll-back', 'continue'),
   effects: oneOf('none'),
-  timeout: milliseconds,
+  timeout,
   onUnknown: UNKNOWN,
   dedupe: oneOf('args', 'position'),
   key: callable,
-  leaseMs: milliseconds,
+  leaseMs: within(LEASE_MIN_MS, LEASE_MAX_MS, 'milliseconds'),
   reserve: (value) => (typeof value === 'function' ? undefined : group(RESERVE)(value)),
   usage: callable,
   approve: (value) => (typeof value === 'boolean' ? undefined : group(APPROVE)(value)),
@@ -80,7 +101,28 @@ const TOOL: OptionRules<ToolOptions> = {
   unreachable: oneOf('stop', 'run'),
 }
 
-const DEFINITION = { ...TOOL, input: anything, execute: callable }
+const SCHEMA = 'a Standard Schema (zod, valibot, arktype); a JSON Schema is `parameters`'
+
+const DEFINITION = { ...TOOL, input: schemaFault, execute: callable }
+
+function schemaFault(input: unknown): string | undefined {
+  if ((typeof input !== 'object' && typeof input !== 'function') || input === null) return SCHEMA
+  const standard: unknown = Reflect.get(input, '~standard')
+  const isOne =
+    typeof standard === 'object' && standard !== null && typeof Reflect.get(standard, 'validate') === 'function'
+  return isOne ? undefined : SCHEMA
+}
+
+function reasonFault(reason: unknown): string | undefined {
+  return typeof reason === 'string' && reason !== '' && reason.length <= APPROVAL_REASON_MAX_CHARS
+    ? undefined
+    : `a text of 1 to ${APPROVAL_REASON_MAX_CHARS} characters`
+}
+
+/** What a tool's `reserve` gives for a call, judged as if it were said. Throws `invalid-option`. */
+export function checkReserve(tool: string, given: object): void {
+  checkOptions(`reserve of ${tool}`, given, RESERVE)
+}
 
 /** Throws `invalid-option`. */
 export function checkTool(name: string, options: object, isDefinition: boolean): void {

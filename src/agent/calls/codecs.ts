@@ -1,9 +1,10 @@
 /** @module Values beyond JSON that a program wants preserved: recorded as tagged JSON, restored wherever the record is served. */
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 import { AgentError } from '../errors.ts'
+import { thrownText } from '../thrown.ts'
 import { hasToJson, isPlainObject, vanishes } from './plain-value.ts'
 
-/** How one kind of value is recorded: as `{"$codec": tag, "value": …}`. */
+/** How one kind of value is recorded: as `{"$codec": tag, "value": …}`. Objects, and what JSON has no form for: `bigint`, `undefined`, `NaN`, symbols. */
 export interface Codec<Value = unknown> {
   /** On record: never change it, nor give it to another kind of value. */
   readonly tag: string
@@ -104,14 +105,27 @@ const TAG = '$codec'
 const PLAIN = 'object'
 const DEPTH_MAX = 200
 
+/** Throws `invalid-codec`: before a ledger is opened. */
+export function checkedCodecs(codecs: readonly Codec[] | undefined): void {
+  new Codecs(codecs)
+}
+
+function isCodec(given: unknown): given is Codec {
+  if (typeof given !== 'object' || given === null) return false
+  const { tag, is, encode, decode } = given as Partial<Codec>
+  return typeof tag === 'string' && [is, encode, decode].every((each) => typeof each === 'function')
+}
+
 /** The codecs of one runtime. */
 export class Codecs {
   readonly #byTag: ReadonlyMap<string, Codec>
 
-  /** Throws `invalid-codec` where two have one tag, or one has none. */
+  /** Throws `invalid-codec` where two have one tag, or one has none, or is no codec. */
   constructor(codecs: readonly Codec[] = []) {
     const byTag = new Map<string, Codec>()
     for (const codec of codecs) {
+      if (!isCodec(codec))
+        throw new AgentError('invalid-codec', 'a codec has a tag, and the functions is, encode and decode')
       if (codec.tag === '' || codec.tag === PLAIN || byTag.has(codec.tag)) {
         const message = `each codec has a tag of its own, neither empty nor "${PLAIN}": ${JSON.stringify(codec.tag)} is not`
         throw new AgentError('invalid-codec', message, { tag: codec.tag })
@@ -140,11 +154,12 @@ export class Codecs {
 
   #encodeAt(value: unknown, path: string, depth: number): unknown {
     // A cycle is refused when it is written.
-    if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return value
+    if (depth > DEPTH_MAX || isJsonScalar(value)) return value
     for (const codec of this.#byTag.values()) {
-      if (!codec.is(value)) continue
+      if (!keeps(codec, value)) continue
       return { [TAG]: codec.tag, value: this.#encodeAt(encoded(codec, value, path), path, depth + 1) }
     }
+    if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return Array.from(value, (item, i) => this.#encodeAt(item, `${path}/${i}`, depth + 1))
     if (!isPlainObject(value) && (hasToJson(value) || vanishes(value))) return value
     const entries = Object.entries(value).map(([key, item]) => {
@@ -178,7 +193,7 @@ export class Codecs {
       return codec.decode(this.#decodeAt(value, at))
     } catch (error) {
       if (error instanceof AgentError) throw error
-      const message = `the codec ${tag} cannot restore what the record holds at ${path || 'the whole'}: ${String(error)}`
+      const message = `the codec ${tag} cannot restore what the record holds at ${path || 'the whole'}: ${thrownText(error)}`
       throw new AgentError('codec-failed', message, { tag, path }, { cause: error })
     }
   }
@@ -198,11 +213,27 @@ function isTagged(recorded: object): boolean {
   return Object.hasOwn(recorded, TAG) && Object.hasOwn(recorded, 'value') && Object.keys(recorded).length === 2
 }
 
+/** JSON has a form of its own for it: no codec is asked. */
+function isJsonScalar(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
+  return value === null || typeof value === 'string' || typeof value === 'boolean'
+}
+
+/** A codec of objects need not know what else there is. */
+function keeps(codec: Codec, value: unknown): boolean {
+  if (typeof value === 'object') return codec.is(value)
+  try {
+    return codec.is(value)
+  } catch {
+    return false
+  }
+}
+
 function encoded(codec: Codec, value: unknown, path: string): unknown {
   try {
     return codec.encode(value)
   } catch (error) {
-    const message = `the codec ${codec.tag} cannot record what is at ${path || 'the whole'}: ${String(error)}`
+    const message = `the codec ${codec.tag} cannot record what is at ${path || 'the whole'}: ${thrownText(error)}`
     throw new AgentError('not-recordable', message, { tag: codec.tag, path }, { cause: error })
   }
 }

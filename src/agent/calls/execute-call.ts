@@ -2,6 +2,7 @@
 import { linkedSignal, onAbort } from '../../resources/linked-signal.ts'
 import { OutcomeUnknown } from '../errors.ts'
 import { ToolTimedOut } from '../loop/tool-error.ts'
+import { readable, thrownReason } from '../thrown.ts'
 import type { CallContext } from './tool-options.ts'
 
 export type Attempted =
@@ -43,7 +44,8 @@ export async function executeCall({
     const reported = notice === undefined ? ending.signal : linkedSignal(ending.signal, notice)
     const value = await Promise.race([tried(() => run({ ...context, signal: reported })), aborted(ending.signal)])
     return { kind: 'succeeded', value }
-  } catch (error) {
+  } catch (thrown) {
+    const error = readable(thrown)
     if (ending.signal.aborted) return unknown(ending.signal.reason)
     // Cut off in the middle, it may have done its work: where something would undo that, nobody may take it for a failure.
     const cutOff = notice?.aborted === true && isUndone === true && isAbort(error, notice)
@@ -78,6 +80,6 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 function unknown(error: unknown): Attempted {
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const reason = thrownReason(error)
   return { kind: 'unknown', error, reason: reason.slice(0, REASON_MAX_CHARS) }
 }

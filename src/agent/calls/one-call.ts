@@ -1,5 +1,6 @@
 /** @module One call: served from the record, or claimed, carried out and settled (RUN-1 to RUN-18). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { keyReused } from '../../../schemas/key-reused.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { pause } from '../../client/transport.ts'
@@ -9,6 +10,7 @@ import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
 import type { NewWork } from '../history/lost-names.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
+import type { RecordedCall } from '../history/recorded-run.ts'
 import { isTimedOut, isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
@@ -31,7 +33,7 @@ import { recordedResult } from './recorded-result.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
 import { endIn, type RecordedEnd, type Settling, settled, settleSuccess } from './settle.ts'
-import { reservedFor, usedBy } from './spending.ts'
+import { inFull, reservedFor, usedBy } from './spending.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
@@ -122,7 +124,7 @@ export class OneCall {
     }
   }
 
-  #remembered(): Step | Promise<never> | undefined {
+  async #remembered(): Promise<Step | undefined> {
     const { session } = this.#identity.execution
     const { history, live } = session
     const match = history?.next(this.#identity)
@@ -132,17 +134,34 @@ export class OneCall {
     }
     if (match === undefined || match.kind !== 'outcome') {
       const inherited = match?.kind === 'open' && history?.run.inherited?.calls.has(match.call.callId) === true
-      if (live === undefined || inherited) return this.#notInRecord(match)
+      if (live === undefined || inherited) {
+        if (match?.kind !== 'open') await reservedFor(this.#spec, this.#args)
+        return this.#notInRecord(match)
+      }
       this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
       this.#turn.live()
       return undefined
     }
     const { call, attempt, outcome } = match
+    this.#mustBeSame(call)
     if (attempt.endedAfter !== undefined) this.#turn.recorded(attempt.endedAfter)
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
     session.ended(call.callId, isInside(this.#identity, call.callId), attempt.endedAfter)
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
+  }
+
+  /** A key of the author's own that was used for other arguments: refused as by the ledger (RUN-8). */
+  #mustBeSame({ callId, argsDigest }: RecordedCall): void {
+    if (this.#spec.key === undefined) return
+    const { argsDigest: asked, execution } = this.#identity
+    const { session } = execution
+    const first = session.served.get(callId) ?? asked
+    session.served.set(callId, first)
+    if (first === asked) return
+    this.#turn.repeated()
+    const { code, detail, evidence } = keyReused({ callId, expected: argsDigest, actual: asked })
+    throw new LedgerRefused({ code, detail, evidence })
   }
 
   /** A tool with a `check` has it called before a call of an earlier life is repeated, also where a repeat would be safe. */
@@ -185,6 +204,8 @@ export class OneCall {
     const { session } = this.#identity.execution
     signalAt(this.#identity.execution)?.throwIfAborted()
     const { execution } = this.#identity
+    // What is refused before it is claimed is not on record: it was refused at this place then, too.
+    if (session.history?.isBehind === true) await reservedFor(this.#spec, this.#args)
     await session.mayGoLive(execution, this.#work)
     const { claims } = liveOf(session)
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
@@ -307,10 +328,11 @@ export class OneCall {
       throw session.halted
     }
     session.ended(callId, isInside(this.#identity, callId))
-    const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
+    const usage = usedBy(this.#spec.name, this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
     inside.span?.set(usageAttributes(usage))
     const { name: tool, codecs, record, onTooLarge } = this.#spec
-    const settling = { connection, runId: session.runId, tool, claimed, usage, codecs, record, onTooLarge }
+    const spent = { usage, reserved: inFull(this.#reserved) }
+    const settling = { connection, runId: session.runId, tool, claimed, ...spent, codecs, record, onTooLarge }
     try {
       return await this.#settle(settling, attempted)
     } catch (error) {

@@ -1,5 +1,6 @@
 /** @module Waiting while another process holds the lease of a call: never silently for long. */
 import { pause } from '../../client/transport.ts'
+import { tell } from './tell.ts'
 
 /** What is waited for, and for how long already. */
 export interface WaitNotice {
@@ -39,7 +40,7 @@ export class OwnerWait {
   /** Waits once more. Rejects where the signal is aborted. */
   async again(callId: string, retryAfterMs = WAIT_DEFAULT_MS, signal?: AbortSignal): Promise<void> {
     if (this.#waitedMs + retryAfterMs >= this.#wordAtMs) {
-      this.#onWait({ ...this.#call, callId, waitedMs: this.#waitedMs, retryAfterMs })
+      tell('onWait', this.#onWait, { ...this.#call, callId, waitedMs: this.#waitedMs, retryAfterMs })
       this.#wordAtMs = this.#waitedMs + retryAfterMs + NEXT_WORD_MS
     }
     await pause(retryAfterMs, signal)

@@ -3,6 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { JSON_MAX_BYTES, parseStrictText } from '../../signing/strict-json.ts'
+import { thrownText } from '../thrown.ts'
 import type { Codecs } from './codecs.ts'
 import { plainFault, type ValueFault, vanishingFault } from './plain-value.ts'
 
@@ -54,7 +55,7 @@ function recorded(value: unknown, rules: Rules): Recordable {
     if (fault !== undefined) return { ok: false, reason: `${fault.path || 'it'} is ${fault.reason}`, path: fault.path }
     text = JSON.stringify(encoded)
   } catch (error) {
-    return { ok: false, reason: error instanceof Error ? error.message : String(error) }
+    return { ok: false, reason: thrownText(error) }
   }
   if (text === undefined || text === 'null') return { ok: true, value: null }
   const bytes = Buffer.byteLength(text)

@@ -1,6 +1,7 @@
 /** @module A call whose outcome is not known: asks the tool's own `check`, and puts the answer on record. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
+import { thrownText } from '../thrown.ts'
 import type { Codecs } from './codecs.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
 import type { CheckResult } from './tool-options.ts'
@@ -35,7 +36,12 @@ export function resolveDoubt(
   { runId, callId, recordedArgs }: CallInDoubt,
 ): Promise<DoubtResolution> {
   const { name = '', codecs } = spec ?? {}
-  const ask = () => spec?.check?.(spec.codecs.decode(recordedArgs), { idempotencyKey: callId })
+  const ask = async (): Promise<CheckResult<unknown>> => {
+    const found = await spec?.check?.(spec.codecs.decode(recordedArgs), { idempotencyKey: callId })
+    const result = found?.done === true ? recordable(found.result, codecs, CALL_VALUE) : undefined
+    if (result === undefined || result.ok) return found
+    return notTaken(name, `its result cannot be recorded: ${result.reason}`)
+  }
   return resolveBy(connection, { runId, callId, tool: name, codecs, ask })
 }
 
@@ -46,6 +52,10 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
   try {
     const found = await question.ask()
     if (found === undefined) return { kind: 'in-doubt' }
+    if (typeof found !== 'object' || typeof found?.done !== 'boolean') {
+      notTaken(tool, 'it gives { done: true, result }, { done: false }, or undefined')
+      return { kind: 'in-doubt' }
+    }
     const result = found.done ? recordable(found.result, codecs, CALL_VALUE) : undefined
     const body = found.done
       ? ({ outcome: 'executed', result: result?.ok === true ? result.value : null, evidence } as const)
@@ -56,7 +66,15 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
     return body.outcome === 'executed'
       ? { kind: 'executed', result: body.result, answer }
       : { kind: 'not-executed', answer }
-  } catch {
+  } catch (error) {
+    notTaken(tool, thrownText(error))
     return { kind: 'in-doubt' }
   }
+}
+
+/** The call stays in doubt. */
+function notTaken(tool: string, reason: string): undefined {
+  process.emitWarning(`the answer of the check of ${tool} was not taken (${reason}): the call stays in doubt`, {
+    code: 'COUNTERSIGN_CHECK',
+  })
 }

@@ -10,12 +10,15 @@ import { TOO_LARGE } from '../too-large.ts'
 import type { Codecs } from './codecs.ts'
 import type { Claimed } from './lease.ts'
 import { CALL_VALUE, recordable } from './recordable.ts'
+import { warnOfUsage } from './spending.ts'
 
 /** Milliseconds to wait before each further try. */
 const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
 const REASON_MAX_CHARS = 1_000
 /** What the ledger says of a result that it cannot hold. */
 const NOT_ACCEPTED: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
+/** What it says of a usage that it cannot count. */
+const USAGE_NOT_TAKEN: ReadonlySet<string> = new Set(['currency-mismatch', 'budget-exceeded'])
 
 export interface Settling {
   readonly connection: Connection
@@ -24,6 +27,8 @@ export interface Settling {
   readonly claimed: Claimed
   /** What the attempt used: reported with its outcome, whatever that is. */
   readonly usage?: Usage | undefined
+  /** What counts where the ledger does not take that; undefined: nothing does. */
+  readonly reserved?: Usage | undefined
   /** What its result is recorded with. */
   readonly codecs?: Codecs
   /** Of a compensation: some of what the call did stands. */
@@ -96,10 +101,25 @@ export async function settled(
   return reply.body
 }
 
+/** An outcome whose usage the ledger does not take is recorded with what was reserved. */
 async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live: unknown): Promise<Reply> {
-  const { connection, runId, claimed, usage } = settling
-  const { callId, fence } = claimed
+  const { tool, usage, reserved } = settling
   const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'
+  const reply = await untilHeard(settling, { kind, outcome, usage }, live)
+  if (reply.ok || usage === undefined || !USAGE_NOT_TAKEN.has(reply.problem.code)) return reply
+  warnOfUsage(tool, reply.problem.detail)
+  return untilHeard(settling, { kind: `${kind}-estimated`, outcome, usage: reserved }, live)
+}
+
+interface Report {
+  readonly kind: string
+  readonly outcome: Omit<SettleCall, 'fence'>
+  readonly usage: Usage | undefined
+}
+
+async function untilHeard(settling: Settling, { kind, outcome, usage }: Report, live: unknown): Promise<Reply> {
+  const { connection, runId, claimed } = settling
+  const { callId, fence } = claimed
   for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
     try {
       const body = { fence, ...outcome, ...(usage !== undefined && { usage }) }

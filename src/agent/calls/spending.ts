@@ -3,6 +3,8 @@ import type { Reserve } from '../../../schemas/requests.ts'
 import { isUsage } from '../../../schemas/value-forms.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { costOf } from '../runtime/run-options.ts'
+import { thrownText } from '../thrown.ts'
+import { checkReserve } from './check-tool.ts'
 import type { Attempted } from './execute-call.ts'
 import type { ToolOptions, ToolReserve, ToolUsage } from './tool-options.ts'
 
@@ -21,14 +23,16 @@ interface Tried {
 }
 
 /** What a tool's author says of its cost. */
-export function toolSpending({ reserve, usage }: ToolOptions): Spending {
+export function toolSpending(tool: string, { reserve, usage }: ToolOptions): Spending {
   if (reserve === undefined && usage === undefined) return {}
   return {
     reserve: (args) => {
       const request = typeof reserve === 'function' ? reserve(args) : reserve
+      if (typeof reserve === 'function' && request !== undefined) checkReserve(tool, request)
       return request === undefined ? undefined : reserveOf(request)
     },
-    usage: (result, { args, reserved }) => (usage === undefined ? inFull(reserved) : usageOf(usage(result, args))),
+    usage: (result, { args, reserved }) =>
+      usage === undefined ? inFull(reserved) : usageOf(usage(result, args), reserved),
   }
 }
 
@@ -36,16 +40,24 @@ export async function reservedFor({ reserve }: Spending, args: unknown): Promise
   return typeof reserve === 'function' ? reserve(args) : reserve
 }
 
-/** What is recorded with the outcome: where the author's own count fails or makes no sense, all that was reserved. */
-export function usedBy(spending: Spending, attempted: Attempted, of: Tried): Usage | undefined {
+/** What is recorded with the outcome: where the author's own count fails or makes no sense, all that was reserved, and a warning. */
+export function usedBy(tool: string, spending: Spending, attempted: Attempted, of: Tried): Usage | undefined {
   try {
     const used =
       attempted.kind === 'succeeded' ? spending.usage?.(attempted.value, of) : spending.usageOfFailure?.(attempted, of)
     if (used === undefined) return undefined
-    return isUsage(used) ? { ...used } : inFull(of.reserved)
-  } catch {
-    return inFull(of.reserved)
+    if (isUsage(used)) return { ...used }
+    warnOfUsage(tool, 'what it gave is no usage, such as { tokens: 5, cost: "0.02 USD" }')
+  } catch (error) {
+    warnOfUsage(tool, thrownText(error))
   }
+  return inFull(of.reserved)
+}
+
+/** The outcome is recorded all the same: only what it cost is not as the author would have it. */
+export function warnOfUsage(tool: string, reason: string): void {
+  const message = `the usage of ${tool} was not taken (${reason}): what was reserved for the call is recorded in its place, as an estimate`
+  process.emitWarning(message, { code: 'COUNTERSIGN_USAGE' })
 }
 
 /** All that was reserved, as an estimate. */
@@ -71,7 +83,13 @@ function reserveOf({ agent, tokens, cost, deadlineMs }: ToolReserve): Reserve {
   }
 }
 
-function usageOf({ tokens = 0, cost }: ToolUsage): Usage {
+/** Strict: what is misspelt, or still on its way, is not a call that cost nothing. */
+function usageOf(used: ToolUsage | undefined, reserved: Reserve | undefined): Usage | undefined {
+  if (used === undefined) return inFull(reserved)
+  if (used instanceof Promise) used.catch(() => undefined)
+  const { tokens = 0, cost, ...other } = used
+  const unknown = used instanceof Promise ? 'a promise' : Object.keys(other)[0]
+  if (unknown !== undefined) throw new TypeError(`usage gives { tokens, cost }, and not ${unknown}`)
   return { tokens, ...(cost !== undefined && moneyOf(cost)) }
 }
 

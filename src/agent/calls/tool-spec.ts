@@ -136,7 +136,7 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     record: options.record,
     stream: options.stream ?? false,
     onTooLarge: options.onTooLarge ?? 'refuse',
-    ...toolSpending(options),
+    ...toolSpending(body.name, options),
     errors,
     failure: (error) => failureWithFields(error, { classes: errors, codecs }),
     retryWaitMs: (_, failures) => backoffMs(backoff, failures, Math.random()),

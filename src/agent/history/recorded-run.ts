@@ -3,7 +3,7 @@ import { eachOf, ignore } from '../../../projections/fold-table.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { Failure, ValueRef } from '../../../schemas/values.ts'
+import type { BudgetLimits, Failure, ValueRef } from '../../../schemas/values.ts'
 import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
 import type { Problem, RunEvent } from '../runtime/connection.ts'
@@ -92,6 +92,8 @@ export interface RecordedRun {
   name: string
   startedAt: string
   input: Json
+  /** Its limits, as it was started with them. */
+  budget?: BudgetLimits
   /** What names the input, where it is stored beside the events. */
   inputRef?: ValueRef
   events: number
@@ -176,9 +178,10 @@ const FOLDS = {
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
-  RunStarted: (run, event, { name, input = null, inputRef, branchOf }) => {
+  RunStarted: (run, event, { name, input = null, inputRef, branchOf, budget }) => {
     run.name = name
     run.startedAt = event.time
+    if (budget !== undefined) run.budget = budget
     run.input = input
     if (inputRef !== undefined) run.inputRef = inputRef
     run.branchOf = branchOf

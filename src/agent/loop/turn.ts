@@ -6,6 +6,7 @@ import { mayPassOver } from '../calls/own-failure.ts'
 import type { ToolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
+import { thrownText } from '../thrown.ts'
 import { argumentsFor, type DescribedTool } from './describe-tools.ts'
 import type { ToolMessage, ToolRequest } from './messages.ts'
 import { isToolError } from './tool-error.ts'
@@ -60,8 +61,7 @@ async function answerTo(execution: ExecutionContext, request: ToolRequest, tool:
     // Without a call on record the arguments themselves were refused; behind one, those of a call that the tool made.
     const unfit = error instanceof AgentError && UNFIT.has(error.code) && trace.callId === undefined
     if (unfit) return refusal(request, error.message)
-    if (continuesAfter(execution, spec, error))
-      return refusal(request, error instanceof Error ? error.message : String(error))
+    if (continuesAfter(execution, spec, error)) return refusal(request, thrownText(error))
     throw new TurnFailed(spec, error)
   }
 }

@@ -2,6 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
+import { thrownText } from '../thrown.ts'
 import { askModel, type ModelAsk, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
@@ -197,6 +198,6 @@ function usageIn(usage: unknown): ModelUsage | undefined {
 /** The SDK tries again what calls itself retryable: here that was done, and reserved. */
 function enough(error: unknown): never {
   if (!isRetryable(error)) throw error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = thrownText(error)
   throw new AgentError('model-failed', message, { retryable: true } satisfies Json, { cause: error })
 }

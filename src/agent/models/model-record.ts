@@ -5,6 +5,7 @@ import type { Failure } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import type { ErrorClass } from '../calls/caught-error.ts'
 import { AgentError, failureOf } from '../errors.ts'
+import { thrownText } from '../thrown.ts'
 import type { ModelSettings } from './model-settings.ts'
 import { type PackedChunks, packChunks, unpackChunks } from './packed-chunks.ts'
 import { isRetryable, statusOf } from './provider-errors.ts'
@@ -22,7 +23,7 @@ export function fingerprintOf(query: {
   try {
     return jsonDigest({ provider: query.provider, model: query.model, request: query.request })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = thrownText(error)
     throw new AgentError('not-recordable', `the request to ${query.provider}/${query.model} has no digest: ${reason}`)
   }
 }
@@ -87,8 +88,17 @@ export function failureOnRecord(
   const form = opened ? {} : formOf(error, errors, record !== 'digest' && redact === undefined)
   const details = { name, ...judged, ...form, ...(opened && { broken: true, ...(fits && { received }) }) }
   if (record === 'digest') return { ...plain, message: `${name} (its message is not recorded)`, details }
-  const message = redact === undefined ? plain.message : redact(plain.message)
-  return { ...plain, message: typeof message === 'string' ? message : 'redacted', details }
+  return { ...plain, message: redact === undefined ? plain.message : redactedText(plain.message, redact), details }
+}
+
+/** What cannot be redacted is left out: the failure is recorded all the same. */
+function redactedText(text: string, redact: (value: Json) => Json): string {
+  try {
+    const redacted = redact(text)
+    return typeof redacted === 'string' ? redacted : 'redacted'
+  } catch {
+    return 'redacted'
+  }
 }
 
 const same = (value: Json): Json => value

@@ -41,7 +41,10 @@ export function checkedPrices(table: PriceTable): PriceTable {
   if (!isCurrency(table.currency)) {
     throw invalid(`the currency of a price table is three capital letters, not ${table.currency}`)
   }
+  const models: unknown = table.models
+  if (typeof models !== 'object' || models === null) throw invalid('a price table has models, each with its price')
   for (const [model, price] of Object.entries(table.models)) {
+    if (typeof price !== 'object' || price === null) throw invalid(`the price of ${model} is { input, output }`)
     for (const member of MEMBERS) {
       const amount: unknown = price[member]
       if (amount === undefined && member !== 'input' && member !== 'output') continue

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
 import { TOKENS_MAX } from '../../../schemas/value-forms.ts'
+import type { BudgetLimits } from '../../../schemas/values.ts'
 import { AgentError } from '../errors.ts'
 import type { Rate } from './model-usage.ts'
 import { isFree, outputFor, pricedAtMost } from './price-table.ts'
@@ -98,6 +99,12 @@ export function remainingIn(document: JsonObject, agent: string | undefined): Re
       (least, each) => ({ tokens: smaller(least.tokens, each.tokens), nano: smaller(least.nano, each.nano) }),
       ofRun,
     )
+}
+
+/** What a run is started with, before anything is spent: whether a call may be made at all follows from that alone. */
+export function limitsOf({ tokens, cost, agents = {} }: BudgetLimits, agent: string | undefined): RemainingBudget {
+  const limits = { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost: cost.limit }) }
+  return remainingIn({ limits, agentLimits: agents as JsonObject, agents: {} }, agent)
 }
 
 function remainderOf(limits: { readonly tokens?: number; readonly cost?: string }, spent: Spent = {}): RemainingBudget {

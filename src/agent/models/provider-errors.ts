@@ -1,6 +1,7 @@
 /** @module Errors of providers and of the network: which are worth another try, and when. Read by their shape, whoever threw them. */
 import { type Backoff, backoffMs } from '../calls/backoff.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
+import { memberOf, readable } from '../thrown.ts'
 
 export const MODEL_BACKOFF: Backoff = { type: 'exponential', delayMs: 500, maxMs: 8_000, jitter: true }
 
@@ -25,7 +26,8 @@ export function isRetryable(error: unknown): boolean {
   if (error instanceof RecordedFailure) return fieldsOf(error.evidence).retryable === true
   const { isRetryable: declared, code } = fieldsOf(error)
   // No wait fills an account, and none changes what the runtime itself has refused.
-  if (code === 'insufficient_quota' || causesOf(error).some((cause) => cause instanceof AgentError)) return false
+  if (code === 'insufficient_quota' || causesOf(error).some((cause) => readable(cause) instanceof AgentError))
+    return false
   if (typeof declared === 'boolean') return declared
   const status = statusOf(error)
   if (status !== undefined) return BUSY.has(status) || status >= SERVER_ERROR
@@ -78,6 +80,7 @@ function causesOf(error: unknown): unknown[] {
   return causes
 }
 
+/** Reading one never throws. */
 function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+  return new Proxy({}, { get: (_, name) => (typeof name === 'string' ? memberOf(value, name) : undefined) })
 }

@@ -4,6 +4,7 @@ import type { Failure } from '../../../schemas/values.ts'
 import { caughtError, type ErrorClass, failureWithFields } from '../calls/caught-error.ts'
 import { recordable } from '../calls/recordable.ts'
 import { RecordedFailure } from '../errors.ts'
+import { memberOf } from '../thrown.ts'
 
 /** The classes that the packages of OpenAI and Anthropic hang on the class of their client, or on one that it extends. */
 export function errorsOf(client: object): readonly ErrorClass[] {
@@ -49,14 +50,14 @@ function marksOf(error: unknown): readonly string[] {
   if (typeof error !== 'object' || error === null) return []
   return Object.getOwnPropertySymbols(error).flatMap((symbol) => {
     const key = Symbol.keyFor(symbol)
-    return key?.startsWith(MARK_BEGINS) === true && Reflect.get(error, symbol) === true ? key : []
+    return key?.startsWith(MARK_BEGINS) === true && memberOf(error, symbol) === true ? key : []
   })
 }
 
 function markedFields(error: object): JsonObject {
   const fields: Record<string, Json> = {}
   for (const name of MARKED_FIELDS) {
-    const value: unknown = Reflect.get(error, name)
+    const value = memberOf(error, name)
     const recorded = value === undefined ? undefined : recordable(value, undefined, { maxBytes: FIELD_MAX_BYTES })
     if (recorded?.ok === true) fields[name] = recorded.value
   }

@@ -1,6 +1,6 @@
-/** @module What is left of a run's budget, as its ledger says now. A run without limits is looked up once. */
+/** @module What is left of a run's budget, as its ledger says now; of a replay, what there was at its start. A run without limits is looked up once. */
 import { liveOf, reach, type Session } from '../runtime/session.ts'
-import { type RemainingBudget, remainingIn } from './projection.ts'
+import { limitsOf, type RemainingBudget, remainingIn } from './projection.ts'
 
 const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
 
@@ -8,6 +8,7 @@ const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
 const unlimited = new WeakSet<Session>()
 
 export async function remainingBudget(session: Session, agent: string | undefined): Promise<RemainingBudget> {
+  if (session.live === undefined) return limitsOf(session.history?.run.budget ?? {}, agent)
   if (unlimited.has(session)) return UNLIMITED
   const { connection } = liveOf(session)
   const document = await reach(session, () => connection.budget(session.runId))

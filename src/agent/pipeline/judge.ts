@@ -8,6 +8,7 @@ import type { RecordJudgement } from '../../../schemas/requests.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Reply } from '../runtime/connection.ts'
+import { thrownText } from '../thrown.ts'
 
 /** An accepted handoff, as a judge sees it. */
 export interface JudgedHandoff {
@@ -144,7 +145,7 @@ async function verdictOf(
     const judging = Promise.resolve().then(() => judge.judge({ ...structuredClone(handoff), signal }))
     return recordedVerdict(await Promise.race([judging, aborted]))
   } catch (error) {
-    return unavailable(error instanceof Error ? error.message : String(error))
+    return unavailable(thrownText(error))
   } finally {
     clearTimeout(late)
   }

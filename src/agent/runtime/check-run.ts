@@ -1,6 +1,9 @@
 /** @module The options of a run, judged where it is started. */
+
+import { NAME_MAX_CHARS, TAGS_MAX } from '../../../schemas/value-forms.ts'
 import {
   amount,
+  aName,
   anObject,
   anything,
   aSignal,
@@ -8,10 +11,10 @@ import {
   either,
   flag,
   group,
+  names,
   type OptionRules,
   oneOf,
   text,
-  texts,
 } from '../option-rules.ts'
 import type { BudgetOptions, RunOptions } from './run-options.ts'
 
@@ -30,9 +33,11 @@ function limitsFault(agents: unknown): string | undefined {
 
 const RUN: OptionRules<RunOptions> = {
   id: text,
-  name: either('a text', text, (value) => (value === '' ? undefined : 'a text')),
+  name: either(`a text of at most ${NAME_MAX_CHARS} characters`, aName, (value) =>
+    value === '' ? undefined : 'a text',
+  ),
   input: anything,
-  tags: texts,
+  tags: names(TAGS_MAX),
   budget: group(BUDGET),
   policy: either('"default", "relay", or an object with the members of a policy', oneOf('default', 'relay'), anObject),
   judge: anything,

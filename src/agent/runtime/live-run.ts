@@ -16,6 +16,7 @@ import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
+import { causeOf, readable, thrownReason, thrownText } from '../thrown.ts'
 import { isTooLarge, leavesOpen, notRecordable, outputTooLarge } from '../too-large.ts'
 import { inRunSpan } from '../tracing/run-span.ts'
 import type { TraceSpan } from '../tracing/trace-span.ts'
@@ -117,7 +118,7 @@ async function startedRun<Input, Output>(
     const output = await runWithin(execution, () => body(run))
     return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
   } catch (error) {
-    const outcome = await runWithin(execution, () => endFailed(home, session, { error, options }))
+    const outcome = await runWithin(execution, () => endFailed(home, session, { error: readable(error), options }))
     span?.set({ 'countersign.run.status': outcome.status })
     onFailed?.(outcome)
     noteOutcome(error, outcome)
@@ -181,8 +182,13 @@ async function endFailed(
   if (session.halted !== undefined || isLeft || isDivergence(error)) return openOutcome(runId)
   try {
     if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
-      const { name, message } = error instanceof Error ? error : { name: 'thrown', message: String(error) }
-      return await rollBack({ connection, registry, runId, reason: `${name}: ${message}`, session })
+      return await rollBack({
+        connection,
+        registry,
+        runId,
+        reason: error instanceof Error ? thrownReason(error) : `thrown: ${thrownText(error)}`,
+        session,
+      })
     }
     await session.settled()
     const failed = await connection.execute(runId, {
@@ -202,7 +208,7 @@ function isOverBudget(error: unknown): boolean {
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
     const refused = cause instanceof LedgerRefused || cause instanceof RecordedFailure ? cause : undefined
     if (refused?.code === 'budget-exceeded') return true
-    cause = cause.cause
+    cause = causeOf(cause)
   }
   return false
 }

@@ -41,10 +41,10 @@ export interface SessionOptions {
   readonly whenWaiting?: 'wait' | 'leave' | undefined
 }
 
-/** Where something new is requested: inside of which calls, and what ends the code there. */
+/** Where the code is that requests. */
 interface Place {
-  readonly ancestors: HeldRequest['callers']
-  readonly branch?: { readonly signal: AbortSignal }
+  readonly ancestors: readonly { readonly callId: string }[]
+  readonly branch?: { readonly scope: string; readonly signal: AbortSignal }
 }
 
 interface OngoingWork {
@@ -55,12 +55,6 @@ interface OngoingWork {
   readonly isEarly?: boolean
   /** It does nothing by itself: nothing is missing where its end is not awaited. */
   readonly isWait?: boolean
-}
-
-/** What the code runs inside of. */
-interface Place {
-  readonly ancestors: readonly { readonly callId: string }[]
-  readonly branch?: { readonly scope: string }
 }
 
 const isAbandoned = ({ abandoned }: OngoingWork): boolean => abandoned?.aborted === true
@@ -89,6 +83,8 @@ export class Session {
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Keys of calls whose result was given to somebody. */
   readonly answered = new Set<string>()
+  /** Calls with a key of the author's own that were served from the record: the digest of the arguments that they were first asked for with. */
+  readonly served = new Map<string, string>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** Arguments of calls as they were, where the policy left something out of them. */

@@ -5,6 +5,7 @@ import type { Connection } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import type { Session } from '../runtime/session.ts'
+import { thrownReason } from '../thrown.ts'
 import { fatesIn, listsOf, NOTHING, type RunOutcome, rollbackStatus } from './outcome.ts'
 import { rollBack } from './roll-back.ts'
 
@@ -26,7 +27,7 @@ async function scopeRolledBack(
   { error, turn }: { readonly error: unknown; readonly turn: Turn },
 ): Promise<RunOutcome> {
   const { runId, registry, live, history } = session
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const reason = thrownReason(error)
   const inherited = history?.run.inherited?.scopes.has(scope) === true
   const recordedAfter = history?.rolledBackAfter(scope)
   if (recordedAfter === undefined) turn.live()

@@ -5,6 +5,7 @@ import type { StartWait } from '../../../schemas/waiting.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { type CallIdentity, identifyCall } from '../calls/call-identity.ts'
 import { identifying } from '../calls/recordable.ts'
+import { tell } from '../calls/tell.ts'
 import { toolSpec } from '../calls/tool-spec.ts'
 import { AgentError, LedgerRefused, RunWaiting, WaitTimedOut } from '../errors.ts'
 import { HALTING } from '../halting.ts'
@@ -143,7 +144,7 @@ class Wait {
     const { session } = execution
     if (!this.#isNoticed) {
       this.#isNoticed = true
-      session.registry.onWaiting?.(this.#notice(answer))
+      tell('onWaiting', session.registry.onWaiting, this.#notice(answer))
     }
     if (session.whenWaiting === 'leave') throw session.halt(this.#waiting(answer))
     const untilMs = typeof answer.until === 'string' ? Date.parse(answer.until) - Date.now() : Number.POSITIVE_INFINITY

@@ -4,7 +4,7 @@
  * A lease whose owner is provably gone has ended, whatever the clocks say (RUN-53).
  */
 import { type CallState, type ReservationState, type RunState, safeKey } from '../../../projections/run-state.ts'
-import { RESERVATION_DEADLINE_MAX_MS } from '../../../schemas/requests.ts'
+import { RESERVATION_DEADLINE_MAX_MS } from '../../../schemas/value-forms.ts'
 import { LEASE_ENDED, leaseLeftByWall, openCalls, reservationLeftByWall } from '../../domain/lease.ts'
 import { type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Effects } from '../ports.ts'

@@ -1,0 +1,129 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { LedgerRefused } from '../../src/agent/errors.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { codeOf, HOMES, rejection } from './homes.ts'
+
+const PRICES = { currency: 'USD', models: { cheap: { input: '1', output: '1', maxOutputTokens: 10 } } } as const
+
+for (const { name, open } of HOMES) {
+  const test = suite(`refused alike ${name}`)
+
+  for (const [what, together] of [
+    ['one after the other', false],
+    ['side by side', true],
+  ] as const) {
+    test(`a key that is used again for other arguments is refused live, on resume and on replay alike: ${what} (RUN-8)`, async () => {
+      await using home = await open()
+      const seen: unknown[] = []
+      const ran: string[] = []
+      const life = (cs: Countersign) => {
+        const order = cs.tool(
+          async ({ item }: { customer: number; item: string }) => {
+            ran.push(item)
+            return item
+          },
+          { name: 'order', key: ([{ customer }]) => `order-${customer}`, compensate: 'not-needed' },
+        )
+        const ask = (item: string) =>
+          order({ customer: 1, item }).catch((error: unknown) => {
+            assert.instance(error, LedgerRefused)
+            const { code, message, evidence } = error as LedgerRefused
+            return { code, message, evidence: { ...evidence, callId: typeof evidence.callId } }
+          })
+        return async (run: Run<null>): Promise<null> => {
+          const both = [() => ask('book'), () => ask('lamp')] as const
+          const came = together
+            ? await Promise.all(both.map((each) => each()))
+            : [await both[0](), await both[1](), await ask('book')]
+          seen.push(came)
+          await run.waitFor('go')
+          return null
+        }
+      }
+      const first = home.process()
+      const left = await rejection(first.run({ id: 'r', name: 'r', whenWaiting: 'leave' }, life(first)))
+      assert.is(codeOf(left), 'run-waiting')
+      await first.signal('r', 'go', 1)
+      const second = home.process()
+      await second.run({ id: 'r', name: 'r' }, life(second))
+      const third = home.process()
+      assert.is((await third.replay('r', life(third))).verdict, 'exact')
+      const [live, resumed, replayed] = seen as [readonly unknown[], unknown, unknown]
+      assert.is((live[1] as { code: string }).code, 'call-key-reused')
+      assert.equal(resumed, live)
+      assert.equal(replayed, live)
+      assert.equal(ran, ['book'])
+    })
+  }
+
+  for (const [what, { code, model, budget }] of Object.entries({
+    'a model without a price': { code: 'unknown-price', model: 'new', budget: { cost: '1.00 USD' } },
+    'a model without a bound': { code: 'unbounded-output', model: 'new', budget: { tokens: 100_000 } },
+    'a limit of an agent': { code: 'unbounded-output', model: 'new', budget: { agents: { a: { tokens: 5 } } } },
+  } as const)) {
+    test(`what is refused before it is claimed is refused on resume and on replay alike, and code that caught it goes on: ${what} (RUN-46)`, async () => {
+      await using home = await open()
+      const seen: unknown[] = []
+      const ask = (run: Run<null>, which: string) =>
+        run.model({
+          provider: 'p',
+          model: which,
+          request: { q: 1 },
+          agent: 'a',
+          call: () => ({ text: which }),
+          usage: () => ({ inputTokens: 1, outputTokens: 1 }),
+          estimate: { inputTokens: 1 },
+          ...(code === 'unknown-price' && { maxOutputTokens: 2 }),
+        })
+      const body = async (run: Run<null>): Promise<null> => {
+        const refused = await rejection(ask(run, model))
+        seen.push([codeOf(refused), (refused as Error).message])
+        seen.push(await run.once('after', () => 'after'))
+        await run.waitFor('go')
+        return null
+      }
+      const process = () => home.process(undefined, { prices: PRICES })
+      await rejection(process().run({ id: 'r', name: 'r', budget, whenWaiting: 'leave' }, body))
+      await process().signal('r', 'go', 1)
+      await process().run({ id: 'r', name: 'r', budget }, body)
+      assert.is((await process().replay('r', body)).verdict, 'exact')
+      assert.is((seen[0] as unknown[])[0], code)
+      assert.equal([seen[2], seen[4]], [seen[0], seen[0]])
+    })
+  }
+
+  test('a reserve that throws, or gives what is none, refuses its call live, on resume and on replay alike (RUN-163)', async () => {
+    await using home = await open()
+    const seen: unknown[] = []
+    let ran = 0
+    const life = (cs: Countersign) => {
+      const throws = cs.tool(async () => ++ran, {
+        name: 'throws',
+        reserve: () => {
+          throw new TypeError('no reserve today')
+        },
+      })
+      const wrong = cs.tool(async () => ++ran, { name: 'wrong', reserve: () => ({ tokens: 1.5 }) })
+      return async (run: Run<null>): Promise<null> => {
+        seen.push([(await rejection(throws())) as Error, await rejection(wrong())].map((error) => String(error)))
+        await run.waitFor('go')
+        return null
+      }
+    }
+    const first = home.process()
+    await rejection(first.run({ id: 'r', name: 'r', whenWaiting: 'leave' }, life(first)))
+    await first.signal('r', 'go', 1)
+    const second = home.process()
+    await second.run({ id: 'r', name: 'r' }, life(second))
+    const third = home.process()
+    assert.is((await third.replay('r', life(third))).verdict, 'exact')
+    assert.is(ran, 0)
+    assert.match(JSON.stringify(seen[0]), 'no reserve today')
+    assert.match(JSON.stringify(seen[0]), 'reserve of wrong: tokens takes')
+    assert.equal([seen[1], seen[2]], [seen[0], seen[0]])
+  })
+
+  test.run()
+}
