@@ -42,7 +42,9 @@ export function movedAmong(
   gains: readonly Gain[],
 ): ReadonlySet<Change> {
   const gone = changes.filter(({ kind }) => kind === 'removed' || kind === 'changed')
-  const added = [...gains, ...gone.flatMap(rebuiltAt)]
+  // A new member of a list is a thing of its own: what it says is no counterpart of what another one said.
+  const isOutside = ({ place }: Gain): boolean => !place.some((token) => typeof token === 'number')
+  const added = [...gains.filter(isOutside), ...gone.flatMap(rebuiltAt)]
   if (gone.length === 0 || added.length === 0) return new Set()
   const free = new Set(added.reduce<Leaf[]>((leaves, { place, value }) => leavesOf(value, place, leaves), []))
   const moved = new Set<Change>()
@@ -50,6 +52,7 @@ export function movedAmong(
   const bySignature = grouped(free, ({ signature }) => signature)
   for (const change of gone) {
     if (looked > LEAVES_MAX) break
+    if (typeof change.before !== 'object') continue
     const leaves = leavesOf(change.before, change.place)
     looked += leaves.length
     const counterparts = counterpartsOf(leaves, bySignature, free)
@@ -122,8 +125,10 @@ function isTelling(value: Json): boolean {
   return typeof value === 'string' && value.trim().length >= TEXT_MIN_CHARS
 }
 
-/** The two keys share a word, or stand beside more than the one that is gone. */
+/** One lies inside what holds the other, and the two keys share a word, or stand beside more than the one that is gone. */
 function isRelated(leaf: Leaf, other: Leaf, before: JsonObject): boolean {
+  if (!`${other.parent}/`.startsWith(`${leaf.parent}/`) && !`${leaf.parent}/`.startsWith(`${other.parent}/`))
+    return false
   if (keyWords(leaf.key).some((word) => keyWords(other.key).includes(word))) return true
   const holder = valueAt(before, parsePointer(leaf.parent) ?? [])
   return holder !== undefined && Object.keys(holder ?? {}).length > 1

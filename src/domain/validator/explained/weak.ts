@@ -41,6 +41,8 @@ export function weaklyIn(documents: Documents): (change: Change) => Usual | unde
       const isUsual = (after > before && isCountingKey(keyWords(key))) || hasMovedBeside(change, documents, moved)
       return isUsual ? 'plainly' : undefined
     }
+    // A member of a list of names belongs to it: it points nowhere.
+    if (typeof place.at(-1) === 'number') return undefined
     if (typeof before !== 'string' || typeof after !== 'string' || isReference(key)) return undefined
     names ??= namesIn(documents.after)
     return names.has(before) && names.has(after) ? 'plainly' : undefined
