@@ -16,7 +16,7 @@ const model = new ScriptedModel([
 ])
 const sales = agent({ model, tools: [], name: 'sales' })
 
-const { envelope, attempts } = await cs.run({ id: 'order-1' }, async (run) => {
+const { envelope, attempts } = await cs.run({ id: 'order-1', policy: { suspect: 'refuse' } }, async (run) => {
   await run.handoff({ order: { id: 'A-1', qty: 6 } }, { agent: 'desk' })
   return run.step('sales', sales, {
     task: 'Bring the order up to date.',

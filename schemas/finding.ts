@@ -51,6 +51,10 @@ export const Finding = z.strictObject({
   before: JsonValue.optional(),
   after: JsonValue.optional(),
   message: z.string(),
+  /** An unexplained change that nothing speaks for or against for certain. */
+  suspect: z.literal(true).optional(),
+  /** It would refuse, did the policy not say `enforce: "record"`. */
+  wouldRefuse: z.literal(true).optional(),
   /** What permits the change, once `reason` says why: an entry for `supersedes`. */
   supersede: z.strictObject({ path: z.string(), reason: z.string() }).optional(),
   /** Where the established value stands that this one is at odds with, where that is not at `path`: a JSON Pointer into `before`. */

@@ -43,12 +43,38 @@ const Invariant = z.strictObject({
     }),
 })
 
+export const MOVE_KINDS = ['counter', 'clock', 'gauge', 'cursor', 'done', 'state', 'log', 'free'] as const
+const STATES_MAX = 32
+
+const Move = z
+  .strictObject({
+    path: Pointer,
+    as: z.enum(MOVE_KINDS, `is one of ${MOVE_KINDS.join(', ')}`),
+    /** The words of a `state`, the first one first. */
+    order: z.array(Key).min(2).max(STATES_MAX).optional(),
+    reason: z.string().max(1024).optional(),
+  })
+  .refine(({ as, order }) => (as === 'state') === (order !== undefined), {
+    message: 'a state has the order of its words, as order: [first, ..., last], and nothing else has one',
+    path: ['order'],
+  })
+
+/** Places that move, declared by whoever runs the ledger or begins the run: no manifest has them. */
+export const Moves = z.array(Move).max(PLACES_MAX)
+
 const SupersedeRights = z.strictObject({
   /** Agents that may supersede; without it all may. */
   roles: z.array(Key).max(KEYS_MAX).optional(),
   reasonMinChars: z.int().min(1).max(1024).optional(),
   /** Places whose change no entry permits. */
   never: z.array(Pointer).max(PLACES_MAX).optional(),
+})
+
+const Suspect = z.enum(['record', 'refuse'], {
+  error: ({ input }) =>
+    input === 'hold'
+      ? 'is "record" or "refuse": "hold" is not there yet; name the calls that wait for a person in approve'
+      : 'is "record" or "refuse"',
 })
 
 function atMost(places: object): boolean {
@@ -77,6 +103,10 @@ export const PLACE_POLICY = {
   judge: z.enum(['warn', 'reject']).optional(),
   /** Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (the default), or the handoff is refused. */
   overshoot: z.enum(['record', 'refuse']).optional(),
+  /** What a suspect change comes to: it is accepted with a warning (the default), or refused as a certain one is. */
+  suspect: Suspect.optional(),
+  /** `record`: nothing is refused, and each finding that would refuse says so. */
+  enforce: z.enum(['record', 'refuse']).optional(),
   /** Calls that somebody has to approve before they run. */
   approve: z.array(ApprovalRule).max(APPROVAL_RULES_MAX).optional(),
 }
@@ -88,5 +118,6 @@ export const POLICY_TOO_LARGE = `a policy has at most ${POLICY_MAX_CHARS} charac
 
 export const PlacePolicy = z.strictObject(PLACE_POLICY).refine(isWithinPolicySize, POLICY_TOO_LARGE)
 
+export type Move = z.infer<typeof Move>
 export type ListRule = z.infer<typeof ListRule>
 export type PlacePolicy = z.infer<typeof PlacePolicy>

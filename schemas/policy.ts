@@ -1,6 +1,6 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
-import { isWithinPolicySize, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
+import { isWithinPolicySize, Moves, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
 import { RedactionInForce, RedactionRules } from './redaction.ts'
 import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
 import { SignalPolicy } from './waiting.ts'
@@ -11,6 +11,7 @@ export const CRITICAL_KEYS_MAX = 64
 const RULES_2_MEMBERS = [
   'protect',
   'free',
+  'moves',
   'lists',
   'monotonic',
   'tolerance',
@@ -20,6 +21,8 @@ const RULES_2_MEMBERS = [
   'minConfidence',
   'restated',
   'judge',
+  'suspect',
+  'enforce',
 ] as const
 
 const Base = z.enum(['default', 'relay'])
@@ -35,6 +38,7 @@ export const PolicyObject = z
     criticalKeys: TopLevelKeys.optional(),
     protect: Protect.optional(),
     free: TopLevelKeys.optional(),
+    moves: Moves.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
     /** What is left out of the record before anything is sealed. */
@@ -67,6 +71,7 @@ export const ResolvedPolicy = z.strictObject({
   rules: Rules.optional(),
   protect: z.union([z.literal('*'), z.array(z.string()).readonly()]).optional(),
   free: z.array(z.string()).readonly().optional(),
+  moves: Moves.readonly().optional(),
   lists: PLACE_POLICY.lists,
   monotonic: PLACE_POLICY.monotonic,
   tolerance: PLACE_POLICY.tolerance,
@@ -76,6 +81,9 @@ export const ResolvedPolicy = z.strictObject({
   minConfidence: PLACE_POLICY.minConfidence,
   restated: PLACE_POLICY.restated,
   judge: PLACE_POLICY.judge,
+  /** Absent from the record of runs that began before there were suspects: all that is unexplained is refused there. */
+  suspect: PLACE_POLICY.suspect,
+  enforce: PLACE_POLICY.enforce,
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,
   signals: SignalPolicy.optional(),

@@ -31,12 +31,16 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     protect: inputs.protect ?? '*',
     free: [...new Set(inputs.free ?? DEFAULT_FREE_KEYS)],
     restated: inputs.restated ?? 'sure',
+    suspect: inputs.suspect ?? 'record',
+    ...(inputs.moves === undefined ? {} : { moves: inputs.moves }),
     ...declaredPlaces(inputs),
   }
 }
 
-function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'approve' | 'overshoot'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge } = inputs
+function declaredPlaces(
+  inputs: PolicyObject,
+): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'suspect' | 'approve' | 'overshoot'> {
+  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge, enforce } = inputs
   return {
     ...(lists === undefined ? {} : { lists }),
     ...(monotonic === undefined ? {} : { monotonic }),
@@ -46,5 +50,6 @@ function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 
     ...(supersede === undefined ? {} : { supersede }),
     ...(minConfidence === undefined ? {} : { minConfidence }),
     ...(judge === undefined ? {} : { judge }),
+    ...(enforce === undefined ? {} : { enforce }),
   }
 }

@@ -8,6 +8,7 @@ import { parsePointer, valueAt } from '../../schemas/json-pointer.ts'
 import type { RecordJudgement } from '../../schemas/requests.ts'
 import { append, type Decision, mustBeOpen, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
+import { enforced } from './validator/outcome.ts'
 import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 import { isCovered, type Supersession, type Supersessions } from './validator/supersedes.ts'
 import type { Verdict } from './validator/validate.ts'
@@ -48,12 +49,13 @@ type Judged = Pick<Verdict, 'verdict' | 'findings' | 'findingsTotal'>
 export function withJudgement<T extends Judged>(state: RunState, next: NextHandoff, verdict: T): T {
   const open = openFindings(state, next)
   if (open.length === 0) return verdict
-  return {
+  const judged: T = {
     ...verdict,
     verdict: 'reject',
     findings: [...open, ...verdict.findings].slice(0, FINDINGS_MAX),
     findingsTotal: verdict.findingsTotal + open.length,
   }
+  return enforced(judged, state.policy)
 }
 
 /** Whether the run's policy, or what the manifests of these agents add to it, says `judge: "reject"`. */

@@ -8,7 +8,7 @@ import { testLedger } from '../support/test-ledger.ts'
 const findings = suite('findings of handoffs')
 
 /** A run of four steps: each establishes something, the third changes what the first said. */
-async function established(policy: object = {}) {
+async function established(policy: object = { suspect: 'refuse' }) {
   const test = await testLedger()
   const run = drive(test, 'r')
   await run.start({ policy })
@@ -61,7 +61,7 @@ findings(
 )
 
 findings('what a run begins with was established by its first event', async () => {
-  await using at = await established({ protect: '*', free: [] })
+  await using at = await established({ protect: '*', free: [], suspect: 'refuse' })
   ok(await at.run.do({ kind: 'rollback', body: { reason: 'back', toStep: 1 } }))
   const [found] = await at.refused({ order: { city: 'Basel' } })
   assert.equal(found?.established, await at.eventOf(1))

@@ -18,7 +18,10 @@ test('an innocent run is never refused, and one contradiction at a random step i
     seed += 1
     const random = randomFrom(seed)
     const run = domain.replaceAll(/[^a-z]/g, '-')
-    await ledger.run('', { kind: 'start', body: { id: run, name: domain, policy: { ungrounded: 'warn' } } })
+    await ledger.run('', {
+      kind: 'start',
+      body: { id: run, name: domain, policy: { ungrounded: 'warn', suspect: 'refuse' } },
+    })
     const wrongAt = 2 + Math.floor(random() * (STEPS - 1))
     const leaves = judgedLeaves(first)
     const leaf = leaves[Math.floor(random() * leaves.length)] ?? []

@@ -75,10 +75,10 @@ export function hasRoom({ findings }: Report): boolean {
   return findings.length < FINDINGS_MAX
 }
 
-/** An error that is counted and not kept. */
-export function countError(report: Report): void {
+/** An error or a warning that is counted and not kept. */
+export function countFinding(report: Report, severity: Finding['severity']): void {
   report.findingsTotal += 1
-  report.errors += 1
+  if (severity === 'error') report.errors += 1
 }
 
 /** At most `FINDINGS_MAX`. */

@@ -15,7 +15,9 @@ import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
 import { type Evidence, settle } from './evidence.ts'
 import { checkRecorded } from './grounding/check-recorded.ts'
+import { evidentIn } from './grounding/evident.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
+import { enforced } from './outcome.ts'
 import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
 import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
@@ -88,13 +90,14 @@ export function* judgeHandoff(input: HandoffInput, pauses: Pauses = new Pauses()
     const check = isRecorded ? checkRecorded : checkGrounds
     yield* check(input, { evidence, mode: policy.ungrounded, pauses }, report)
   }
-  return {
+  const verdict: Verdict = {
     verdict: report.errors > 0 ? 'reject' : 'accept',
     ...(judged.confidence === undefined ? {} : { confidence: judged.confidence }),
     diff: report.diff,
     findings: reportedFindings(report),
     findingsTotal: report.findingsTotal,
   }
+  return enforced(verdict, policy)
 }
 
 interface Judged {
@@ -116,7 +119,8 @@ function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses):
     evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes }, pauses))
   const isRecorded = evidence && recordedGain(evidence, pauses)
   const left = evidence?.results.left
-  const documents = { before, after, policy, supersedes, agent, excuses, isRecorded, left }
+  const isEvident = evidence && evidentIn(evidence, before, pauses)
+  const documents = { before, after, policy, supersedes, agent, excuses, isEvident, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })

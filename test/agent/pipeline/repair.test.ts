@@ -156,7 +156,7 @@ async function stepOf(
     run: import('../../../src/agent/runtime/run.ts').Run,
   ) => Promise<import('../../../src/agent/pipeline/step-types.ts').StepResult>,
 ) {
-  return home.process().run({ id: 'r' }, async (run) => {
+  return home.process().run({ id: 'r', policy: { suspect: 'refuse' } }, async (run) => {
     await run.handoff(order, { agent: 'desk' })
     const { attempts, envelope } = await step(run as never)
     return { attempts, envelope, context: (await run.context()).context }
@@ -173,7 +173,7 @@ all(
     const refused = DEV.filter(({ label, supersedes, evidence }) => label === 'reject' && !supersedes && !evidence)
     const stuck: string[] = []
     for (const [i, { name, before, after }] of refused.entries()) {
-      const result = await cs.run({ id: `r${i}` }, async (run) => {
+      const result = await cs.run({ id: `r${i}`, policy: { suspect: 'refuse' } }, async (run) => {
         await run.handoff(before, { agent: 'desk' })
         const says = (_: JsonObject, { findings }: StepContext) => repaired(after, findings)
         return run.step('next', says, { mode: 'replace', repairs: 1 }).catch((error: Error) => error.message)

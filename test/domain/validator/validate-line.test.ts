@@ -82,7 +82,8 @@ test('a thousand findings print as a hundred', () => {
 
 test('the policy decides', () => {
   const line = '{"before":{"claims":{"a":1},"facts":{"a":1}},"after":{"claims":{"a":2},"facts":{"a":1}}}'
-  assert.is(judge(line).verdict, 'reject')
+  assert.equal([judge(line).verdict, judge(line).findings[0].suspect], ['accept', true])
+  assert.is(judge(line, { suspect: 'refuse' }).verdict, 'reject')
   assert.is(judge(line, { free: ['claims'] }).verdict, 'accept')
   assert.is(judge(line, { protect: ['facts'] }).verdict, 'accept')
   assert.is(judge(line, { rules: 1 }).verdict, 'accept')

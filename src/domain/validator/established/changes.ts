@@ -37,6 +37,8 @@ export interface ChangeSink {
   readonly change: (change: Change) => void
   /** Differences that contradict nothing. */
   readonly modified: (place: readonly Token[]) => void
+  /** A place that is declared to move, in its kind: a difference, and a leaf that does not stand any more. */
+  readonly moved: (place: readonly Token[]) => void
   readonly gained: (afterPlace: readonly Token[], value: Json) => void
   readonly dropped: (place: readonly Token[]) => void
 }

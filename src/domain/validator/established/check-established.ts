@@ -6,9 +6,13 @@ import { isEqual } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { compareOther } from '../compare-other.ts'
+import { derivedIn } from '../explained/derived.ts'
+import { isSaidOnce, movedAmong } from '../explained/moved.ts'
+import { weaklyIn } from '../explained/weak.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { noSignatures } from '../meaning/signature.ts'
+import { outcomesBy } from '../outcome.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
 import { checkSupersessions, type Supersession } from '../supersedes.ts'
 import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
@@ -29,6 +33,8 @@ export interface EstablishedInput {
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string | undefined
   readonly excuses?: Excuses | undefined
+  /** Whether a tool answered the established value of a place, and none the new one. */
+  readonly isEvident?: ((change: Change) => boolean) | undefined
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
   /** Whether something new is, whole, what a tool answered. */
@@ -87,15 +93,31 @@ function differingKeys(before: JsonObject, after: JsonObject): readonly string[]
 }
 
 /** In the order in which they were found. */
-function* judgeChanges({ input, superseded, report, changes, pauses }: Judging): Paced<void> {
+function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Judging): Paced<void> {
   if (changes.length === 0) return
   const excuse = input.excuses === undefined ? undefined : yield* input.excuses(changes)
-  const judge = { superseded, report, excuse }
+  const outcomeOf = outcomesBy(input.policy, {
+    isEvident: input.isEvident ?? (() => false),
+    usual: weaklyIn(input),
+  })
+  const isExplained = explainedAmong(changes, gains, input)
+  const judge = { superseded, report, excuse, isExplained, outcomeOf, policy: input.policy }
   for (const change of changes) {
     judgeChange(change, judge)
     pauses.count(CHANGE_STEPS)
     if (pauses.due()) yield
   }
+}
+
+/** The same value elsewhere, or one that follows from what stands beside it. */
+function explainedAmong(
+  changes: readonly Change[],
+  gains: readonly Gain[],
+  documents: EstablishedInput,
+): (change: Change) => boolean {
+  const moved = movedAmong(documents.before, changes, gains)
+  const isDerived = derivedIn(documents)
+  return (change) => moved.has(change) || isDerived(change) || isSaidOnce(change, documents.after)
 }
 
 function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Paced<void> {
@@ -155,6 +177,10 @@ function sinkOf(report: Report, changes: Change[], gains: Gain[]): ChangeSink {
       changes.push({ ...change, place: [...place], afterPlace: afterPlace && [...afterPlace] })
     },
     modified: (place) => addDifference(report, 'modified', place),
+    moved: (place) => {
+      addDifference(report, 'modified', place)
+      report.lostLeaves += 1
+    },
     dropped: (place) => addDifference(report, 'removed', place),
     gained: (place, value) => {
       addDifference(report, 'added', place)

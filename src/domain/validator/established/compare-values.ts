@@ -9,7 +9,7 @@ import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, readScalar, type Scalar } from '../meaning/scalars.ts'
 import { compareLists } from './compare-lists.ts'
-import { isReturn, mayMove } from './moves.ts'
+import { isReturn, keepsKind, mayMove } from './moves.ts'
 import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { changed, type Here, removed, returned, type Walk } from './walk.ts'
@@ -48,6 +48,12 @@ function isEmpty(value: JsonObject | readonly Json[]): boolean {
 
 function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
   if (isSameScalar(a, b, here.kind)) return
+  const isKept = keepsKind(a, b, here)
+  if (isKept !== undefined) {
+    if (isKept) walk.sink.moved(walk.place)
+    else changed(walk, [a, b], here)
+    return
+  }
   if (!mayMove(a, b, here)) changed(walk, [a, b], here)
   else if (isReturn(a, b, here) && walk.wasLeft(walk.place, `${b}`)) returned(walk, [a, b], here)
   else walk.sink.modified(walk.place)

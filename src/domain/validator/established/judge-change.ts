@@ -3,7 +3,9 @@
 import type { Finding, Rule } from '../../../../schemas/finding.ts'
 import { isJsonObject, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, valueAt } from '../../../../schemas/json-pointer.ts'
-import { addDifference, addFinding, countError, countLeaves, hasRoom, type Report } from '../report.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { asSuspect, isDeclared, type OutcomeOf } from '../outcome.ts'
+import { addDifference, addFinding, countFinding, countLeaves, hasRoom, type Report } from '../report.ts'
 import type { Change, Excuse } from './changes.ts'
 import { type Entry, entryFor, type Superseded } from './superseded.ts'
 
@@ -11,6 +13,10 @@ export interface ChangeJudge {
   readonly superseded: Superseded
   readonly report: Report
   readonly excuse: Excuse | undefined
+  /** It says what was established, in another place or from other numbers. */
+  readonly isExplained: (change: Change) => boolean
+  readonly outcomeOf: OutcomeOf
+  readonly policy: Pick<ResolvedPolicy, 'suspect'>
 }
 
 const MESSAGES: Readonly<Record<Change['kind'], string>> = {
@@ -42,9 +48,14 @@ export function noteDifference({ kind, place }: Change, report: Report): void {
 
 export function judgeChange(change: Change, judge: ChangeJudge): void {
   const { report } = judge
+  const isMoved =
+    !isDeclared(change) && entryFor(judge.superseded, change.place) === undefined && judge.isExplained(change)
+  if (isMoved) return
+  const isFree = change.rules.move?.as === 'free' && !change.rules.immutable && !change.rules.never
   if (change.kind === 'removed' || change.kind === 'changed') report.lostLeaves += countLeaves(change.before)
   if (change.kind === 'reordered' || change.kind === 'returned') report.lostLeaves += 1
   const entry = entryFor(judge.superseded, change.place)
+  if (isFree) return
   if (entry === undefined || change.rules.immutable || change.rules.never)
     refuseChange(change, judge, entry !== undefined)
   else {
@@ -53,11 +64,19 @@ export function judgeChange(change: Change, judge: ChangeJudge): void {
   }
 }
 
-function refuseChange(change: Change, { report, excuse }: ChangeJudge, isSuperseded: boolean): void {
+function refuseChange(change: Change, judge: ChangeJudge, isSuperseded: boolean): void {
+  const { report, excuse, policy } = judge
   const excused = isSuperseded || change.rules.immutable ? undefined : excuse?.(change)
-  if (excused !== undefined) addFinding(report, excused)
-  else if (hasRoom(report)) addFinding(report, refusal(change, isSuperseded))
-  else countError(report)
+  if (excused !== undefined) {
+    addFinding(report, excused)
+    return
+  }
+  const outcome = judge.outcomeOf(change)
+  if (outcome === 'usual') return
+  const isSuspect = outcome === 'suspect'
+  if (!hasRoom(report)) countFinding(report, isSuspect && policy.suspect !== 'refuse' ? 'warning' : 'error')
+  else if (isSuspect) addFinding(report, asSuspect(refusal(change, isSuperseded), policy))
+  else addFinding(report, refusal(change, isSuperseded))
 }
 
 function refusal(change: Change, isSuperseded: boolean): Finding {

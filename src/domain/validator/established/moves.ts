@@ -8,6 +8,50 @@ import { readScalar, type Scalar } from '../meaning/scalars.ts'
 import { canonicalState, isInterruption, isStateKey, mayFollow } from '../meaning/states.ts'
 import type { Here } from './walk.ts'
 
+/** Whether a place that is declared to move does so in its kind. Undefined where nothing is declared, or something stricter is. */
+export function keepsKind(a: Scalar, b: Scalar, here: Here): boolean | undefined {
+  const { move, immutable, never } = here.rules
+  if (move === undefined || immutable || never) return undefined
+  switch (move.as) {
+    case 'free':
+    case 'cursor':
+      return true
+    case 'done':
+      return a === false && b === true
+    case 'gauge':
+      return isSameMeasure(a, b, here)
+    case 'counter':
+      return isMeasured(a) && isMeasured(b) && isRising(a, b, here, true)
+    case 'clock':
+      return isMeasured(a) && isMeasured(b) && isLater(a, b)
+    case 'state':
+      return isForward(move.order ?? [], a, b)
+    case 'log':
+      return false
+  }
+}
+
+function isMeasured(value: Scalar): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** Of one type, and where both have a unit, of one that converts. */
+function isSameMeasure(a: Scalar, b: Scalar, { kind }: Here): boolean {
+  if (!isMeasured(a) || !isMeasured(b)) return typeof a === typeof b
+  const [before, after] = [readScalar(a, kind), readScalar(b, kind)]
+  if (before.kind !== after.kind) return false
+  return (
+    before.kind !== 'quantity' ||
+    after.kind !== 'quantity' ||
+    before.quantity.unit.dimension === after.quantity.unit.dimension
+  )
+}
+
+function isForward(order: readonly string[], a: Scalar, b: Scalar): boolean {
+  const [before, after] = [order.indexOf(`${a}`), order.indexOf(`${b}`)]
+  return before >= 0 && after >= before
+}
+
 export function mayMove(a: Scalar, b: Scalar, here: Here): boolean {
   if (a === null || b === null || typeof a === 'boolean' || typeof b === 'boolean') return false
   const { monotonic, tolerance } = here.rules

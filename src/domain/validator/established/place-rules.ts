@@ -1,7 +1,7 @@
 /** @module What a policy declares about places: its pointers as a tree that is walked along with a context, `*` for any key or member. */
 
 import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
-import type { ListRule, PlacePolicy } from '../../../../schemas/place-policy.ts'
+import type { ListRule, Move, PlacePolicy } from '../../../../schemas/place-policy.ts'
 
 export interface Tolerance {
   readonly absolute?: number | undefined
@@ -16,6 +16,8 @@ export interface PlaceRules {
   readonly list: ListRule | undefined
   readonly monotonic: 'up' | 'down' | undefined
   readonly tolerance: Tolerance | undefined
+  /** How the place moves. Of a `free` place and of a log, what lies below it is as well. */
+  readonly move: Move | undefined
 }
 
 interface Node {
@@ -23,6 +25,7 @@ interface Node {
   list?: ListRule
   monotonic?: 'up' | 'down'
   tolerance?: Tolerance
+  move?: Move
   immutable?: true
   never?: true
 }
@@ -34,13 +37,16 @@ const NOTHING: PlaceRules = {
   list: undefined,
   monotonic: undefined,
   tolerance: undefined,
+  move: undefined,
 }
 
+type Declared = PlacePolicy & { readonly moves?: readonly Move[] | undefined }
+
 /** A policy lives as long as its run. */
-const known = new WeakMap<PlacePolicy, PlaceRules>()
+const known = new WeakMap<Declared, PlaceRules>()
 
 /** The rules for the whole context, to be led on by `rulesBelow`. */
-export function rootRules(policy: PlacePolicy): PlaceRules {
+export function rootRules(policy: Declared): PlaceRules {
   const made = known.get(policy)
   if (made !== undefined) return made
   const rules = readRules(policy)
@@ -48,11 +54,12 @@ export function rootRules(policy: PlacePolicy): PlaceRules {
   return rules
 }
 
-function readRules(policy: PlacePolicy): PlaceRules {
+function readRules(policy: Declared): PlaceRules {
   const root: Node = { children: new Map() }
   for (const [path, list] of Object.entries(policy.lists ?? {})) nodeAt(root, path).list = list
   for (const [path, direction] of Object.entries(policy.monotonic ?? {})) nodeAt(root, path).monotonic = direction
   for (const [path, tolerance] of Object.entries(policy.tolerance ?? {})) nodeAt(root, path).tolerance = tolerance
+  for (const move of policy.moves ?? []) nodeAt(root, move.path).move = move
   for (const path of policy.immutable ?? []) nodeAt(root, path).immutable = true
   for (const path of policy.supersede?.never ?? []) nodeAt(root, path).never = true
   return root.children.size === 0 ? NOTHING : { ...NOTHING, nodes: [root] }
@@ -77,8 +84,14 @@ const UNNAMED = '*'
 
 export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
   if (rules.nodes.length === 0) {
-    if (rules.list === undefined && rules.monotonic === undefined && rules.tolerance === undefined) return rules
-    return { ...NOTHING, immutable: rules.immutable, never: rules.never }
+    if (
+      rules.list === undefined &&
+      rules.monotonic === undefined &&
+      rules.tolerance === undefined &&
+      inherited(rules.move) === rules.move
+    )
+      return rules
+    return { ...NOTHING, immutable: rules.immutable, never: rules.never, move: inherited(rules.move) }
   }
   let made = below.get(rules)
   if (made === undefined) {
@@ -89,6 +102,14 @@ export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
     below.set(rules, made)
   }
   return made.get(`${token}`) ?? (made.get(UNNAMED) as PlaceRules)
+}
+
+function inherited(move: Move | undefined): Move | undefined {
+  return move?.as === 'free' || move?.as === 'log' ? move : undefined
+}
+
+function isOwn(nodes: readonly Node[], as: Move['as']): boolean {
+  return nodes.some((node) => node.move?.as === as)
 }
 
 function makeRulesBelow(rules: PlaceRules, name: string): PlaceRules {
@@ -102,11 +123,13 @@ function makeRulesBelow(rules: PlaceRules, name: string): PlaceRules {
     rules.immutable || nodes.some((node) => node.immutable),
     rules.never || nodes.some((node) => node.never),
   ]
+  const move = nodes.find((node) => node.move !== undefined)?.move ?? inherited(rules.move)
   return {
+    move,
     nodes: nodes.filter(({ children }) => children.size > 0),
     immutable,
     never,
-    list: nodes.find((node) => node.list !== undefined)?.list,
+    list: nodes.find((node) => node.list !== undefined)?.list ?? (isOwn(nodes, 'log') ? 'sequence' : undefined),
     monotonic: nodes.find((node) => node.monotonic !== undefined)?.monotonic,
     tolerance: nodes.find((node) => node.tolerance !== undefined)?.tolerance,
   }

@@ -2,7 +2,7 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isClockKey, isCounterKey } from './rising.ts'
 import { isStateKey } from './states.ts'
-import { readUnit, type Unit } from './units.ts'
+import { readKeyUnit, readUnit, type Unit } from './units.ts'
 
 export interface PlaceKind {
   readonly words: readonly string[]
@@ -48,6 +48,6 @@ export function placeKind(key: string, isEntities: boolean): PlaceKind {
 function unitOf(words: readonly string[], last: string): Unit | undefined {
   // `litres`, `minutes`: the whole key.
   if (words.length < 2) return last.length >= UNIT_NAME_MIN_CHARS ? readUnit(last) : undefined
-  if (last.length >= UNIT_SUFFIX_MIN_CHARS) return readUnit(last)
+  if (last.length >= UNIT_SUFFIX_MIN_CHARS) return readKeyUnit(last)
   return TEMPERATURE.test(words.at(-2) ?? '') ? readUnit(last.toUpperCase()) : readUnit(last)
 }

@@ -18,6 +18,18 @@ const CLOCK_ACTIONS: ReadonlySet<string> = new Set(
   'updated modified checked synced refreshed touched polled changed heartbeat fetched'.split(' '),
 )
 
+/** What was worked off, in the words of an agent's own books. */
+const WORKED_OFF: ReadonlySet<string> = new Set(
+  'steps ticks hops calls done processed completed handled delivered inspected checked counted measured read sent reviewed translated sold scanned'.split(
+    ' ',
+  ),
+)
+
+/** `frames_inspected`, `words_done`, `steps`: a number under them usually rises. */
+export function isCountingKey(words: readonly string[]): boolean {
+  return WORKED_OFF.has(words.at(-1) ?? '') && !words.some((word) => LIMITS.has(word))
+}
+
 /** `attempts`, `retry_count`, `times_seen`; a number under them may rise. */
 export function isCounterKey(words: readonly string[]): boolean {
   const last = words.at(-1) ?? ''
@@ -28,8 +40,7 @@ export function isCounterKey(words: readonly string[]): boolean {
 
 /** `updated_at`, `last_checked`, `first_contact_last_seen`; a time under them may move on. */
 export function isClockKey(words: readonly string[]): boolean {
-  const [first = '', last = ''] = [words[0], words.at(-1)]
-  if (first === 'last' && words.length > 1) return true
+  const last = words.at(-1) ?? ''
   if (last === 'seen' || last === 'heartbeat' || CLOCK_ACTIONS.has(last)) return true
   return (last === 'at' || last === 'on' || last === 'time') && CLOCK_ACTIONS.has(words.at(-2) ?? '')
 }

@@ -46,11 +46,11 @@ for (const [rank, groups] of [INITIAL, RUNNING, DECIDED, ENDED, CLOSED, UNDONE].
 const NOT_YET =
   /^(?:pending|queued|todo|to do|not started|in progress|under review|processing|awaiting(?: .*)?|tb[acd]|to be \w+)$/
 const NEGATED = /^(?:not |no longer |never |non ?|un|in|dis)(\S.*)$/
-const PLACEHOLDER = /^(?:tb[acd]|to be \w+)$/
+const PLACEHOLDER = /^(?:tb[acd]|to be \w+|unknown|not known(?: yet)?|n\/a)$/
 
 const STATE_KEYS: ReadonlySet<string> = new Set(['status', 'state', 'stage', 'phase'])
 
-/** `words` are those of the key. A state of a country or of a patient changes by no ranks: its words are unknown here, and may follow one another. */
+/** `words` are those of the key. A state of a country or of a patient changes by no ranks: words of which neither is known say nothing of each other. */
 export function isStateKey(words: readonly string[]): boolean {
   return STATE_KEYS.has(words.at(-1) ?? '')
 }
@@ -59,10 +59,10 @@ export function isStateKey(words: readonly string[]): boolean {
 export function mayFollow(before: string, after: string, isState: boolean): boolean {
   if (before.length > STATE_WORD_MAX_CHARS || after.length > STATE_WORD_MAX_CHARS) return false
   const [from, to] = [stateText(before), stateText(after)]
+  if (PLACEHOLDER.test(from)) return to !== ''
   if (!isState && !NOT_YET.test(from)) return false
-  if (!isState && PLACEHOLDER.test(from)) return to !== ''
   const [was, is] = [stateOf(from), stateOf(to)]
-  if (was === undefined) return isState && to !== '' && (is === undefined || is.rank > 0 || to === 'open')
+  if (was === undefined) return isState && is !== undefined && (is.rank > 0 || to === 'open')
   if (is === undefined) return isState && to !== '' && was.rank < FINAL_RANK && !(isDecision(was) && takesBack(to))
   if (was.group === is.group) return true
   if (isDecision(was) && isNegative(is)) return false

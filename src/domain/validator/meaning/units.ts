@@ -113,6 +113,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [1e-4, 'cm2', 'cm²'],
     [1, 'm2', 'm²', 'sqm', 'square metre', 'square metres', 'square meter', 'square meters'],
     [1e4, 'ha', 'hectare', 'hectares'],
+    [0.09290304, 'sqft', 'ft2', 'ft²', 'square foot', 'square feet'],
     [4046.8564224, 'acre', 'acres'],
     [1e6, 'km2', 'km²'],
   ],
@@ -200,6 +201,9 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ...TEMPERATURES,
 ])
 
+const BY_LOWER = new Map<string, Unit | undefined>()
+for (const [name, unit] of UNITS) BY_LOWER.set(name.toLowerCase(), BY_LOWER.has(name.toLowerCase()) ? undefined : unit)
+
 const UNIT_MAX_CHARS = 24
 
 /** `kg`, `Minutes`, `EUR`, `€`, `k EUR`, `USD cents`; undefined for a unit that is not in the table. */
@@ -209,6 +213,11 @@ export function readUnit(name: string): Unit | undefined {
   if (exact !== undefined) return exact
   const lower = name.toLowerCase()
   return (name.length > 3 ? UNITS.get(lower) : undefined) ?? readCurrency(name)
+}
+
+/** As the last word of a key, which has lost its capitals: `max_open_mw`. Undefined where two units differ in their capitals alone. */
+export function readKeyUnit(word: string): Unit | undefined {
+  return readUnit(word) ?? (word.length > 1 ? BY_LOWER.get(word) : undefined)
 }
 
 function readCurrency(name: string): Unit | undefined {

@@ -19,6 +19,8 @@ type Declared = Pick<
   | 'ungrounded'
   | 'restated'
   | 'judge'
+  | 'suspect'
+  | 'enforce'
   | 'approve'
   | 'overshoot'
 >
@@ -29,6 +31,8 @@ export function stricter(first: Declared, second: Declared): Declared {
     ungrounded: later(['off', 'warn', 'reject'], first.ungrounded, second.ungrounded),
     restated: later(['off', 'warn', 'sure', 'reject'], first.restated, second.restated),
     judge: later(['warn', 'reject'], first.judge, second.judge),
+    suspect: later(['record', 'refuse'], first.suspect, second.suspect),
+    enforce: later(['record', 'refuse'], first.enforce, second.enforce),
     overshoot: later(['record', 'refuse'], first.overshoot, second.overshoot),
     lists: both(second.lists, first.lists),
     monotonic: both(second.monotonic, first.monotonic),

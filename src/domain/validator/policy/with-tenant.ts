@@ -59,6 +59,8 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
     free: common(run.free, tenant.free),
+    // To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone.
+    moves: tenant.moves ?? run.moves,
     redaction: joinedOrNone(run.redaction, tenant.redaction),
   }
   const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))

@@ -22,7 +22,7 @@ export interface Step {
 export const SHAPES = ['house', 'natural', 'listed'] as const
 export type ContextShape = (typeof SHAPES)[number]
 
-const policy = resolvePolicy({ ungrounded: 'reject' })
+const policy = resolvePolicy({ ungrounded: 'reject', suspect: 'refuse' })
 
 export function judgeStep({ before, evidence }: Pick<Step, 'before' | 'evidence'>, after: JsonObject): Verdict {
   return validateHandoff({ before, after, policy, evidence })

@@ -24,7 +24,7 @@ function judge(
   evidence: Evidence,
   ungrounded: 'warn' | 'reject' = 'reject',
 ): Verdict {
-  return validateHandoff({ before, after, evidence, policy: resolvePolicy({ ungrounded }) })
+  return validateHandoff({ before, after, evidence, policy: resolvePolicy({ ungrounded, suspect: 'refuse' }) })
 }
 
 function found({ findings }: Verdict): readonly string[] {

@@ -25,7 +25,7 @@ function judge({ answers, before, after }: Case, establishedAt = 2 * answers.len
     addToolResult(evidence, { value, revision: 2 * (i + 1), asked: toolQuestion(tool, args), bytes: 100 })
   }
   evidence.results.since = sinceAfter(evidence.results.since, [{}, before], establishedAt)
-  const { findings } = validateHandoff({ before, after, evidence, policy: resolvePolicy('default') })
+  const { findings } = validateHandoff({ before, after, evidence, policy: resolvePolicy({ suspect: 'refuse' }) })
   return [...new Set(findings.filter(({ severity }) => severity !== 'warning').map(({ rule }) => rule))]
 }
 

@@ -14,7 +14,7 @@ import { WORK } from './fresh/work.ts'
 
 const test = suite('judgement: properties')
 
-const policy = resolvePolicy({ restated: 'off' })
+const policy = resolvePolicy({ restated: 'off', suspect: 'refuse' })
 const CONTEXTS = [...new Map([...CARE, ...MONEY, ...WORK].map(({ domain, before }) => [domain, before])).values()]
 const context = fc.constantFrom(...CONTEXTS)
 

@@ -56,7 +56,7 @@ test('the first handoff of a run is judged against the empty context (JUD-4)', (
   assert.equal([verdict.verdict, verdict.confidence, verdict.findings], ['accept', 1, []])
 })
 
-test('state words move forward, and a final word is never left', () => {
+test('state words move forward, a final word is never left, and words of which neither is known say nothing of each other (JUD-10)', () => {
   const forward = [
     ['pending', 'running'],
     ['To Do', 'in_progress'],
@@ -66,7 +66,6 @@ test('state words move forward, and a final word is never left', () => {
     ['done', 'completed'],
     ['done', 'compensated'],
     ['resolved', 'closed'],
-    ['degraded', 'impaired'],
     ['degraded', 'resolved'],
     ['awaiting_payment', 'shipped'],
   ]
@@ -81,6 +80,12 @@ test('state words move forward, and a final word is never left', () => {
     ['done', 'reticulating'],
     ['shipped', 'pending'],
     ['done', ''],
+    ['degraded', 'impaired'],
+    ['TX', 'CA'],
+    ['positive', 'negative'],
+    ['II', 'III'],
+    ['paid', 'unpaid'],
+    ['clear', 'listed'],
   ]
   for (const key of ['status', 'ticketState', 'stage', 'build_phase']) {
     for (const [before = '', after = ''] of forward)

@@ -8,7 +8,7 @@ import { CONTEXTS, nextStep } from './next-step.ts'
 
 const test = suite('judgement: sequences of 25 steps')
 
-const policy = resolvePolicy()
+const policy = resolvePolicy({ suspect: 'refuse' })
 const STEPS = 25
 
 test('an innocent agent that keeps state is never refused, in any of the domains', () => {

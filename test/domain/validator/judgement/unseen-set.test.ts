@@ -12,11 +12,12 @@ import { NATURE } from './unseen/nature.ts'
  */
 const test = suite('judgement: 120 handoffs of ten more trades')
 
-test('of handoffs written down before a rule was tried on them none is missed and none innocent refused', () => {
+test('of handoffs written down before a rule was tried on them none is missed, and none innocent refused but for a state that is not known', () => {
   const cases = [...NATURE, ...CRAFT]
   assert.equal([cases.filter(({ label }) => label === 'reject').length, cases.length], [60, 120])
-  const { missed, refused } = confusionOf(cases, () => resolvePolicy())
-  assert.equal({ missed, refused }, { missed: [], refused: [] })
+  const { missed, refused } = confusionOf(cases, () => resolvePolicy({ suspect: 'refuse' }))
+  // Neither word is a state that is known: suspect, and refused by the strict policy alone.
+  assert.equal({ missed, refused }, { missed: [], refused: ['bakery: it is in the oven'] })
 })
 
 test.run()

@@ -1,0 +1,101 @@
+/** @module Changes that are usual of an agent's own books: suspect at most, and nothing to say where nothing else speaks against them. */
+import { keyWords } from '../../../../projections/key-words.ts'
+import { isReference } from '../../../../projections/list-identity.ts'
+import { plainText } from '../../../../projections/plain-text.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Change } from '../established/changes.ts'
+import { readTime } from '../meaning/dates.ts'
+import { isCountingKey } from '../meaning/rising.ts'
+import { isTotalBeside } from './derived.ts'
+
+interface Documents {
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+/** Siblings that are looked at, and ids of a context that are known. */
+const SIBLINGS_MAX = 64
+const NAMES_MAX = 20_000
+
+/** How a change is usual: `plainly`, or only so that nothing is certain of it. Undefined for one that is not. */
+export type Usual = 'plainly' | 'perhaps'
+
+/** What is said of work once it is done. */
+const DONE: ReadonlySet<string> = new Set(
+  (
+    'done completed complete finished started begun approved signed ready reviewed submitted sent paid delivered notified resolved closed opened processed verified checked ' +
+    'confirmed visited published merged deployed shipped booked acknowledged received uploaded unlocked'
+  ).split(' '),
+)
+
+export function weaklyIn(documents: Documents): (change: Change) => Usual | undefined {
+  let names: ReadonlySet<string> | undefined
+  const moved = new Map<JsonObject, ReadonlySet<string>>()
+  return (change) => {
+    const { kind, place, before, after } = change
+    if (kind !== 'changed') return undefined
+    const key = `${place.findLast((token) => typeof token === 'string') ?? ''}`
+    if (before === false && after === true) return DONE.has(keyWords(key).at(-1) ?? '') ? 'plainly' : 'perhaps'
+    if (typeof before === 'number' && typeof after === 'number') {
+      const isUsual = (after > before && isCountingKey(keyWords(key))) || hasMovedBeside(change, documents, moved)
+      return isUsual ? 'plainly' : undefined
+    }
+    // A member of a list of names belongs to it: it points nowhere.
+    if (typeof place.at(-1) === 'number') return undefined
+    if (typeof before !== 'string' || typeof after !== 'string' || isReference(key)) return undefined
+    names ??= namesIn(documents.after)
+    return names.has(before) && names.has(after) ? 'plainly' : undefined
+  }
+}
+
+/** A clock that is later now, or a log that has grown, among the members beside it. */
+function hasMovedBeside(
+  { place, afterPlace, before }: Change,
+  documents: Documents,
+  known: Map<JsonObject, ReadonlySet<string>>,
+): boolean {
+  const [was, is] = [holderOf(documents.before, place), holderOf(documents.after, afterPlace ?? place)]
+  if (was === undefined || is === undefined) return false
+  const moved = known.get(was) ?? movedKeys(was, is)
+  known.set(was, moved)
+  if (moved.size > 0 && typeof before === 'number' && isTotalBeside(before, was)) return false
+  return moved.size > (moved.has(`${place.at(-1)}`) ? 1 : 0)
+}
+
+function movedKeys(was: JsonObject, is: JsonObject): ReadonlySet<string> {
+  const keys = Object.keys(was).slice(0, SIBLINGS_MAX)
+  return new Set(keys.filter((key) => Object.hasOwn(is, key) && hasMovedOn(was[key] as Json, is[key] as Json)))
+}
+
+function holderOf(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
+  const holder = valueAt(document, place.slice(0, -1).map(String))
+  return holder !== undefined && isJsonObject(holder) ? holder : undefined
+}
+
+function hasMovedOn(before: Json, after: Json): boolean {
+  if (typeof before === 'string' && typeof after === 'string') {
+    const [was, is] = [readTime(plainText(before)), readTime(plainText(after))]
+    return was !== undefined && was.kind === is?.kind && was.kind !== 'day' && is.ms > was.ms
+  }
+  if (!Array.isArray(before) || !Array.isArray(after) || after.length <= before.length) return false
+  return before.every((member, i) => isEqual(member as Json, after[i] as Json))
+}
+
+/** What goes by a name in a context: values of references and names, and keys of objects that hold objects alone. */
+function namesIn(context: JsonObject): ReadonlySet<string> {
+  const names = new Set<string>()
+  const waiting: Json[] = [context]
+  for (let value = waiting.pop(); value !== undefined && names.size < NAMES_MAX; value = waiting.pop()) {
+    if (Array.isArray(value)) for (const member of value) waiting.push(member as Json)
+    if (!isJsonObject(value)) continue
+    const members = Object.entries(value)
+    const isMap = members.length > 1 && members.every(([, member]) => isJsonObject(member))
+    for (const [key, member] of members) {
+      if (isMap) names.add(key)
+      if (typeof member === 'string' && isReference(key)) names.add(member)
+      else if (typeof member === 'object' && member !== null) waiting.push(member)
+    }
+  }
+  return names
+}

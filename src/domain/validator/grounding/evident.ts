@@ -1,0 +1,61 @@
+/** @module Whether a tool answered the established value of a place, of the same thing and under the same keys, and no tool the new one. */
+import { isReference } from '../../../../projections/list-identity.ts'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { formatPointer } from '../../../../schemas/json-pointer.ts'
+import type { Pauses } from '../../paced.ts'
+import type { Change } from '../established/changes.ts'
+import type { Evidence } from '../evidence.ts'
+import type { Scalar } from '../meaning/scalars.ts'
+import { type Row, rowsIn } from './read-rows.ts'
+import type { RecordedRow } from './row-index.ts'
+import { lookupIn, sameRows } from './same-row.ts'
+
+/** Of a row that is read. */
+const ROW_STEPS = 30
+
+interface Leaf {
+  readonly row: Row
+  readonly rel: string
+}
+
+/** The evidence is settled. The established context is read when the first change is asked about. */
+export function evidentIn({ results }: Evidence, before: JsonObject, pauses: Pauses): (change: Change) => boolean {
+  const { index } = results
+  if (index === undefined || index.size === 0) return () => false
+  const lookup = lookupIn(index, pauses)
+  let leaves: ReadonlyMap<string, Leaf> | undefined
+  return ({ kind, place, before: was, after: now }) => {
+    if ((kind !== 'changed' && kind !== 'removed' && kind !== 'returned') || !isScalar(was)) return false
+    leaves ??= leavesOf(before, pauses)
+    const leaf = leaves.get(formatPointer(place))
+    if (leaf === undefined) return false
+    const { row, rel } = leaf
+    const known = sameRows(lookup, row)
+      .filter(
+        (recorded) => !row.rels.some((each, i) => isOther(recorded, each, index.leafHash(each, row.values[i] ?? null))),
+      )
+      .map((recorded) => recorded.hashOf(rel))
+    if (!known.includes(index.leafHash(rel, was))) return false
+    return now === undefined || !isScalar(now) || !known.includes(index.leafHash(rel, now))
+  }
+}
+
+function leavesOf(before: JsonObject, pauses: Pauses): ReadonlyMap<string, Leaf> {
+  const leaves = new Map<string, Leaf>()
+  for (const row of rowsIn(before)) {
+    for (const rel of row.rels) leaves.set(formatPointer([...row.place, ...rel.split('/')]), { row, rel })
+    pauses.count(ROW_STEPS + row.rels.length)
+  }
+  return leaves
+}
+
+/** Whether a recorded row names, under a reference of this one, something else. */
+function isOther({ hashOf }: RecordedRow, rel: string, hash: number): boolean {
+  if (!isReference(rel.slice(rel.lastIndexOf('/') + 1))) return false
+  const recorded = hashOf(rel)
+  return recorded !== undefined && recorded !== hash
+}
+
+function isScalar(value: Json): value is Exclude<Scalar, null> {
+  return typeof value !== 'object'
+}
