@@ -118,7 +118,9 @@ export async function knownAtRest(
   const attested = (isCounted && (await store.attested?.({}))) || NOTHING_ATTESTED
   const attestedTo = log?.attestedAfter()
   const isLater =
-    attestedTo !== undefined && attested.after !== undefined && store.comparePositions(attested.after.now, attestedTo) > 0
+    attestedTo !== undefined &&
+    attested.after !== undefined &&
+    store.comparePositions(attested.after.now, attestedTo) > 0
   const areNotesBroken = attested.broken !== undefined || isLater
   const gone = attested.lost.map(({ stream, revision }): Loss => ({ scope: 'run', code: 'missing', stream, revision }))
   const lost = [...gone, ...((await log?.lostEnds(store)) ?? [])]
