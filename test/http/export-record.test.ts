@@ -12,7 +12,7 @@ const test = suite('http: exports on record')
 
 async function filled(options: Parameters<typeof testEdge>[0] = {}): Promise<TestEdge> {
   const edge = await testEdge(options)
-  await edge.started('one')
+  await edge.started('one', { policy: { suspect: 'refuse' } })
   for (let n = 0; n < 30; n += 1)
     await edge.post('/v1/runs/one/envelopes', { agent: 'a', payload: { n, text: 'x'.repeat(5_000) } })
   return edge

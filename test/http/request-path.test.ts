@@ -27,6 +27,6 @@ const isOfValidator = (file: string): boolean => file.startsWith('src/domain/val
 /** May fall and must not rise: whoever reads the way of a handoff reads so many files. */
 const WAY_MAX = 40
 /** Of the validator: the rules that look at a handoff in which nothing is wrong. */
-const RULES_MAX = 24
+const RULES_MAX = 26
 
 test.run()

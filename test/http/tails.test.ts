@@ -35,7 +35,7 @@ test('a tail begins with an id alone, then history, caught-up, and what comes (H
 
 test('a reader that comes back with its last id, by header or query, misses nothing and gets nothing twice (HTTP-6)', async () => {
   await using edge = await testEdge()
-  await edge.started('r')
+  await edge.started('r', { policy: { suspect: 'refuse' } })
   for (let n = 0; n < 5; n += 1) await step(edge, 'r', n)
   const all = (await readSse(await edge.get('/v1/runs/r/tail')).until('caught-up')).slice(1, -1)
   assert.is(all.length, 10)

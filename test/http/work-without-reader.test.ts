@@ -29,7 +29,7 @@ async function openHome(options: TestEdgeOptions = {}): Promise<Home> {
   const store = breakingStore(await openTestStore(), (stream) => stream === runStream(tenant, 'r'))
   const edge = await testEdge({ store, merkleLogs: true, audit: 'unrecorded', tenant, ...options })
   const run = drive(edge.inner, 'r', { tenant: edge.tenant, actor: 'alice' })
-  await run.start()
+  await run.start({ policy: { suspect: 'refuse' } })
   for (let n = 0; n < 8 * READS; n += 1) await run.hand('a', { [`k${n}`]: `word ${n}` })
   await edge.inner.ledger.logs?.publish()
   return {

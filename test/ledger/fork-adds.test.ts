@@ -17,7 +17,7 @@ const FROZEN: JsonObject = {
 async function frozen() {
   const opened = await testLedger()
   const run = drive(opened, 'r')
-  await run.start()
+  await run.start({ policy: { suspect: 'refuse' } })
   ok(await run.hand('ann', FROZEN))
   return { opened, run, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
 }

@@ -14,7 +14,7 @@ const BEFORE: JsonObject = {
 
 async function run() {
   const opened = await testLedger()
-  await opened.run('r', { kind: 'start', body: { id: 'r', name: 'r' } })
+  await opened.run('r', { kind: 'start', body: { id: 'r', name: 'r', policy: { suspect: 'refuse' } } })
   const handOver = async (payload: JsonObject, more: { add?: JsonObject; mode?: 'merge' | 'extend' } = {}) => {
     const outcome = await opened.run('r', { kind: 'envelope', body: { agent: 'a', payload, ...more } })
     if (outcome.ok) return 'accepted'
