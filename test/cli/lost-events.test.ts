@@ -18,7 +18,7 @@ async function followed(data: string): Promise<void> {
   const settings = readSettings({ data, 'checkpoint-seconds': '0', 'read-threads': '0', 'scrub-days': '0' }, {})
   await using opened = await openLedger(settings, silentLog)
   const run = drive(opened, 'r', { tenant: 'acme', actor: 'alice' })
-  await run.start({})
+  await run.start({ policy: { suspect: 'refuse' } })
   await run.hand('a', { n: 1 })
   await run.hand('a', { n: 2 })
   await opened.ledger.logs?.catchUp()
