@@ -87,7 +87,10 @@ interface Policy {
 
 test('validate takes the same file and the tenant whose policy counts', async () => {
   using folder = tempFolder()
-  writeFileSync(folder.file('p.json'), '{"tenants": {"acme": {"free": ["board"]}, "*": {"free": [], "suspect": "refuse"}}}')
+  writeFileSync(
+    folder.file('p.json'),
+    '{"tenants": {"acme": {"free": ["board"]}, "*": {"free": [], "suspect": "refuse"}}}',
+  )
   const stdin = '{"before": {"board": 1}, "after": {"board": 2}}'
   const verdict = async (...args: string[]) => {
     const { stdout } = await runInProcess(['validate', '--policy', 'p.json', ...args], { cwd: folder.path, stdin })

@@ -8,7 +8,14 @@ const test = suite('policies')
 test('a policy left out is the default one', () => {
   const first = { base: 'default', criticalKeys: [...DEFAULT_CRITICAL_KEYS], ungrounded: 'warn' }
   assert.equal(resolvePolicy({ rules: 1 }), first)
-  const expected = { ...first, rules: 2, protect: '*', free: [...DEFAULT_FREE_KEYS], restated: 'sure', suspect: 'record' }
+  const expected = {
+    ...first,
+    rules: 2,
+    protect: '*',
+    free: [...DEFAULT_FREE_KEYS],
+    restated: 'sure',
+    suspect: 'record',
+  }
   for (const policy of [resolvePolicy(), resolvePolicy('default'), resolvePolicy({})]) assert.equal(policy, expected)
 })
 
