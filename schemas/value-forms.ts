@@ -82,6 +82,8 @@ export function isUsage(value: unknown): boolean {
 
 /** Bytes of a value's canonical text (RFC 8785) that any ledger takes at most; what one takes is a setting of its own. */
 export const VALUE_CEILING_BYTES = 64 * 1024 * 1024
+/** Of canonical text, where the ledger does not say otherwise: a larger value is refused. */
+export const VALUE_MAX_BYTES = 8 * 1024 * 1024
 /** Up to here a value may stand in its event: with the event's other members it fits an append of every store. */
 export const INLINE_CEILING_BYTES = 512 * 1024
 /** Canonical text of a signal's payload, in bytes: what is larger is handed over as where it is kept. */

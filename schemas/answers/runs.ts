@@ -111,6 +111,7 @@ export const StartAnswer = z
     ...ORIGIN,
     policy: ResolvedPolicy.optional(),
     callKey: z.string().optional(),
+    valueMaxBytes: z.int().min(1).optional(),
     redacted: Redacted.optional(),
     compensation: z.enum(ROLLBACK_VERDICTS).optional(),
     output: JsonValue.optional(),

@@ -125,5 +125,43 @@ for (const { name, open } of HOMES) {
     assert.equal([seen[1], seen[2]], [seen[0], seen[0]])
   })
 
+  test('arguments and inputs that are too large are refused alike, and the code goes on with less (RUN-181, RUN-188)', async () => {
+    await using home = await open()
+    const seen: unknown[] = []
+    const ran: number[] = []
+    const life = (cs: Countersign) => {
+      const index = cs.tool(
+        async (text: string) => {
+          ran.push(text.length)
+          return text.length
+        },
+        { name: 'index', compensate: 'not-needed' },
+      )
+      const child = (input: string) => cs.run({ name: 'child', input }, async () => 'done')
+      const less = <T>(ask: (text: string) => Promise<T>, length: number) =>
+        ask('a'.repeat(9 * 1024 * 1024)).catch(async (error: unknown) => [codeOf(error), await ask('a'.repeat(length))])
+      return async (run: Run<null>): Promise<null> => {
+        const came = [await less(index, 10), await less(child, 20), await Promise.all([less(index, 30), index('b')])]
+        seen.push(came)
+        await run.waitFor('go')
+        return null
+      }
+    }
+    const first = home.process()
+    await rejection(first.run({ id: 'r', name: 'r', whenWaiting: 'leave' }, life(first)))
+    await first.signal('r', 'go', 1)
+    const second = home.process()
+    await second.run({ id: 'r', name: 'r' }, life(second))
+    const third = home.process()
+    assert.is((await third.replay('r', life(third))).verdict, 'exact')
+    const expected = [
+      ['value-too-large', 10],
+      ['value-too-large', 'done'],
+      [['value-too-large', 30], 1],
+    ]
+    assert.equal(seen, [expected, expected, expected])
+    assert.equal(ran.toSorted(), [1, 10, 30])
+  })
+
   test.run()
 }

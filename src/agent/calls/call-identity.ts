@@ -30,7 +30,9 @@ export interface CallIdentity {
 /** Throws `not-recordable` and `recursive-call`. */
 export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
   const args =
-    spec.phase === 'model' ? recordable(input, undefined, CALL_VALUE) : identifying(input, spec.codecs, CALL_VALUE)
+    spec.phase === 'model'
+      ? recordable(input, undefined, CALL_VALUE)
+      : identifying(input, spec.codecs, { ...CALL_VALUE, maxBytes: execution.session.valueMaxBytes })
   if (!args.ok) {
     throw notRecordable(`the arguments of ${spec.name}`, args, {
       tool: spec.name,

@@ -1,6 +1,7 @@
 /** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
@@ -31,6 +32,8 @@ export interface SessionOptions {
   /** Where a replay reads values that are stored beside the events; a live session asks its connection. */
   readonly values?: Reads
   readonly signal?: AbortSignal
+  /** Of the largest value that the ledger takes; default 8 MiB. */
+  readonly valueMaxBytes?: number | undefined
   /** Of the policy that a new run is started with; a recorded one tells its own. */
   readonly policy?: ExtendPolicy
   readonly counter?: () => Promise<TokenCounter>
@@ -69,6 +72,7 @@ export class Session {
   readonly order: OutcomeOrder
   readonly values: Reads | undefined
   readonly signal: AbortSignal | undefined
+  readonly valueMaxBytes: number
   readonly pipeline: Pipeline
   readonly judging: Judging
   readonly forks: ForkBook
@@ -121,6 +125,7 @@ export class Session {
     judge,
     whenOwned,
     whenWaiting = 'wait',
+    valueMaxBytes = VALUE_MAX_BYTES,
   }: SessionOptions) {
     this.whenOwned = whenOwned
     this.runId = runId
@@ -129,6 +134,7 @@ export class Session {
     this.history = recollection
     this.values = values
     this.signal = signal
+    this.valueMaxBytes = valueMaxBytes
     this.order = new OutcomeOrder(
       {
         unmadeBefore: (place) => recollection?.unmadeBefore(place),

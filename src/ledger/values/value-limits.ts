@@ -1,5 +1,5 @@
 /** @module Which values are stored beside the events, and which are not taken at all. */
-import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
+import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES, VALUE_MAX_BYTES } from '../../../schemas/value-forms.ts'
 
 /** Bytes of canonical text. */
 export interface ValueLimits {
@@ -9,7 +9,7 @@ export interface ValueLimits {
   readonly maxBytes: number
 }
 
-const VALUE_LIMITS: ValueLimits = { inlineMaxBytes: 64 * 1024, maxBytes: 8 * 1024 * 1024 }
+const VALUE_LIMITS: ValueLimits = { inlineMaxBytes: 64 * 1024, maxBytes: VALUE_MAX_BYTES }
 
 export function valueLimits({ inlineMaxBytes, maxBytes }: Partial<ValueLimits> = {}): ValueLimits {
   return {

@@ -40,6 +40,10 @@ export class LargeValues {
     this.#unrecorded = unrecorded
   }
 
+  get maxBytes(): number {
+    return this.#limits.maxBytes
+  }
+
   /** Meanwhile nothing else is decided on the run. */
   readFirst(run: RunAggregate, party: Party): Attempt {
     const { values, work } = this.#deps

@@ -93,7 +93,7 @@ export class WritePath {
       pass: (pending) => this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0, caller.tenant),
       attempt: (run, pending) => this.#try(run, pending),
       answered: (pending, settled) =>
-        settled.then((tried) => (tried === 'again' ? tried : this.#withCallKey(pending, tried)), this.#failed),
+        settled.then((tried) => (tried === 'again' ? tried : this.#withTerms(pending, tried)), this.#failed),
       settled: (pending) => this.#settled(pending),
     })
   }
@@ -127,14 +127,16 @@ export class WritePath {
   #settled(pending: PendingCommand): Promise<Outcome> {
     const settled = this.#untilSettled(pending)
     if (pending.command.kind !== 'start') return settled
-    return settled.then((outcome) => this.#withCallKey(pending, outcome))
+    return settled.then((outcome) => this.#withTerms(pending, outcome))
   }
 
-  #withCallKey({ caller, command }: PendingCommand, outcome: Outcome): Outcome {
+  /** Whoever starts or resumes a run is told what this ledger takes, which is on no record. */
+  #withTerms({ caller, command }: PendingCommand, outcome: Outcome): Outcome {
     if (command.kind !== 'start' || !outcome.ok) return outcome
+    const told = { ...outcome, body: { ...outcome.body, valueMaxBytes: this.#large.maxBytes } }
     const run = this.#deps.runs.get(caller.tenant, outcome.runId)
-    if (run instanceof Promise || run.state?.policy.redaction === undefined) return outcome
-    return withCallKey(this.#deps.sealer, run, outcome)
+    if (run instanceof Promise || run.state?.policy.redaction === undefined) return told
+    return withCallKey(this.#deps.sealer, run, told)
   }
 
   /** At once where the run is in memory. */
