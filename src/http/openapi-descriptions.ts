@@ -72,7 +72,8 @@ export const MEMBERS: Texts = {
   body: 'Body of the command, as its own route takes it.',
   branch: 'Name of the branch in its fork.',
   branchOf: 'Starts from the context that another run had established at a step; both streams name the other run.',
-  valueMaxBytes: 'Of canonical JSON: a larger argument, result, input or output is refused by this ledger (`value-too-large`).',
+  valueMaxBytes:
+    'Of canonical JSON: a larger argument, result, input or output is refused by this ledger (`value-too-large`).',
   branches: 'Branches of the fork; each has a name and a scope of its own.',
   budget: 'Hard limits of the run: what would go over is refused with `budget-exceeded` before it runs.',
   cacheWriteTokens: "Input tokens that were written to the provider's cache; part of `inputTokens`.",
