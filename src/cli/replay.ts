@@ -49,7 +49,7 @@ interface AtRest {
 
 /** Known before it is read: by the positions of the store, and by what the ledger's log had seen of the run. */
 async function lossesAtRest({ reader, log, noted }: AtRest, stream: string): Promise<readonly Loss[]> {
-  const losses = await knownAtRest(reader, log, { isCounted: true, withStops: false, noted })
+  const losses = await knownAtRest(reader, log, { isCounted: true, noted })
   const known = lossesOfRun(losses(streamTenant(stream) ?? ''), stream)
   const behind = { store: reader, known: log?.knownHead(stream) }
   return [...known, ...(await lostBehind(behind, stream, { events: (await reader.head(stream)) + 1 }))]

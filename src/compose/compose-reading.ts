@@ -56,14 +56,16 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
   }
   try {
     const source = fixedKeys(keys)
-    const usesFiles = asOf === undefined && !trustNothing
-    const log = usesFiles ? await openLogAtRest(settings.data, keys) : 'absent'
+    const asksFiles = asOf === undefined && !trustNothing
+    const log = asksFiles ? await openLogAtRest(settings.data, keys) : 'absent'
     if (typeof log !== 'string') opened.push(log)
     const reader = await openReader(settings.store, () => keys.ring)
     opened.push(reader)
+    const stops = typeof log === 'string' ? undefined : await log.stopsIn(reader)
+    const usesFiles = asksFiles && stops?.isPutBack !== true
     const knownLost = await knownAtRest(reader, typeof log === 'string' ? undefined : log, {
       isCounted,
-      withStops: true,
+      stops: stops?.losses,
       noted: await lossesNoted(reader, notedLoss(settings, source)),
     })
     let end = asOf ?? (follows ? undefined : await reader.end())

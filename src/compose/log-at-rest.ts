@@ -5,20 +5,29 @@ import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
 import { gapLoss, headKnownBy, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
-import { endOf } from '../ledger/log/log-stops.ts'
+import { endOf, isPutBack } from '../ledger/log/log-stops.ts'
 import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
+import { expectedAlone } from '../ledger/read/record-seal.ts'
 import { fixedKeys } from '../settings/key-source.ts'
 import { LOG_FILE } from '../settings/places.ts'
+import { checkRecord } from '../signing/check.ts'
+import { createRunKeys } from '../signing/key-ring.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
-import type { Attested, Position, StoreReader } from '../store/event-store.ts'
+import type { Attested, Position, ReadRecord, StoreReader } from '../store/event-store.ts'
 import type { LeafPlace, LogStore } from '../store/log-store.ts'
 import { readSqliteLogs } from '../store/sqlite/sqlite-log.ts'
 
+/** `isPutBack`: the store holds again what was not there, and files that follow it may lack that. */
+export interface StopsAtRest {
+  readonly losses: LossesOfTenant
+  readonly isPutBack: boolean
+}
+
 /** One snapshot of the file, which its owner may go on writing. */
 export interface LogAtRest extends Disposable {
-  /** Where a log stopped, or positions of the store have no record. */
-  losses(tenant: string): readonly Loss[]
+  /** Where a log stopped, or positions of the store had no record, as far as the store does not hold now what was not there. */
+  stopsIn(store: StopReader): Promise<StopsAtRest>
   /** Of a stream; undefined where the file knows no event of it. */
   knownHead(stream: string): KnownHead | undefined
   /** The last place in the store that it has come to. */
@@ -44,7 +53,7 @@ export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<L
   const file = readSqliteLogs({ path, guard: logFileGuard(fixedKeys(keys)) })
   if (file === undefined) return 'unreadable'
   try {
-    if (await file.over.isAuthentic()) return atRest(file.over, () => file[Symbol.dispose]())
+    if (await file.over.isAuthentic()) return atRest(file.over, { keys, close: () => file[Symbol.dispose]() })
     file[Symbol.dispose]()
     return 'not-authentic'
   } catch {
@@ -53,13 +62,30 @@ export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<L
   }
 }
 
-type Logs = Pick<LogStore, 'log' | 'logs' | 'leaf' | 'leafPlaces' | 'stream' | 'progress' | 'tile'>
+type Logs = Pick<LogStore, 'logs' | 'leaf' | 'leafPlaces' | 'stoppedLogs' | 'stream' | 'progress' | 'tile'>
+type StopReader = Pick<StoreReader, 'readStream' | 'recordAt'>
 
-function atRest(logs: Logs, close: () => void): LogAtRest {
+function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readonly close: () => void }): LogAtRest {
   return {
-    losses: (tenant) => {
-      const stopped = logs.log(tenant)?.stopped
-      return [...(stopped === undefined ? [] : [stopLoss(tenant, stopped)]), ...lossesOfStore(logs.progress())]
+    stopsIn: async (store) => {
+      const checking = { ring: keys.ring, runKeys: createRunKeys(keys.ring), depth: 'full' } as const
+      const isSound = (record: ReadRecord): boolean => checkRecord(record, expectedAlone(record), checking).ok
+      const stops = new Map<string, Loss>()
+      let isOneThere = false
+      for (const { tenant, stopped } of logs.stoppedLogs()) {
+        const isThere =
+          stopped !== undefined && (await isPutBack({ store, logStore: logs }, { tenant, stopped, isSound }))
+        isOneThere ||= isThere
+        if (stopped !== undefined && !isThere) stops.set(tenant, stopLoss(tenant, stopped))
+      }
+      const { gap, ...progress } = logs.progress() ?? {}
+      const isOneBack = gap?.events === 1 && (await store.recordAt(gap.first)) !== undefined
+      const ofStore = lossesOfStore({ ...progress, ...(gap !== undefined && !isOneBack && { gap }) })
+      const losses: LossesOfTenant = (tenant) => {
+        const stop = stops.get(tenant)
+        return [...(stop === undefined ? [] : [stop]), ...ofStore]
+      }
+      return { losses, isPutBack: isOneThere || isOneBack }
     },
     knownHead: (stream) => headKnownBy(logs.stream(stream)),
     seen: () => logs.progress()?.position,
@@ -98,7 +124,8 @@ async function endsBefore(store: StoreReader, seen: Position | undefined): Promi
 
 interface AtRest {
   readonly isCounted: boolean
-  readonly withStops: boolean
+  /** What stopped logs; absent: it is not asked for. */
+  readonly stops?: LossesOfTenant | undefined
   /** What the ledger's own note says that the store had lost. */
   readonly noted: readonly Loss[]
 }
@@ -106,12 +133,12 @@ interface AtRest {
 /**
  * What a process that only reads knows to be lost before it reads anything: positions without a record, and what the ledger's file of the logs says. No
  * head is among it: the store may be read up to an earlier place than the file has seen. `isCounted`: positions, or the notes of a server's writers, are gone
- * through one by one, which takes longer in a longer history. `withStops`: with what stopped a log, which may be over where the store was put back since.
+ * through one by one, which takes longer in a longer history.
  */
 export async function knownAtRest(
   store: StoreReader,
   log: LogAtRest | undefined,
-  { isCounted, withStops, noted }: AtRest,
+  { isCounted, stops, noted }: AtRest,
 ): Promise<LossesOfTenant> {
   const hasGap = await lacksPositions(store, isCounted)
   const wentBack = await endsBefore(store, log?.seen())
@@ -128,7 +155,7 @@ export async function knownAtRest(
     ...(hasGap ? [gapLoss] : []),
     ...(wentBack ? [WENT_BACK] : []),
     ...(areNotesBroken ? [notesLoss] : []),
-    ...((withStops && log?.losses(tenant)) || []),
+    ...(stops?.(tenant) ?? []),
     ...noted.filter(({ stream }) => stream === undefined || streamTenant(stream) === tenant),
     ...lost.filter(({ stream = '' }) => streamTenant(stream) === tenant),
   ]

@@ -1,12 +1,15 @@
 import fc from 'fast-check'
+import OpenAI from 'openai'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { agent } from '../../src/agent/loop/agent.ts'
+import { trackOpenAI } from '../../src/agent/models/track-openai.ts'
 import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, rejection } from './homes.ts'
+import { fakeProvider, openAi } from './models/fake-providers.ts'
 
 const WORDS = ['one ', 'two ', 'three ', 'four ', 'five']
 
@@ -146,6 +149,33 @@ for (const { name, open } of HOMES) {
     assert.is(await cs.run(options, body), WORDS.join(''))
     assert.is(asked, 1)
     assert.is((await cs.replay('talk', body)).output, WORDS.join(''))
+  })
+
+  test('a stream of a tracked client is read in chunks, and a call for each, with a wait amid them: it is resumed whole (RUN-186)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const provider = fakeProvider(openAi)
+    const { fetch } = provider
+    const client = trackOpenAI(new OpenAI({ apiKey: 'k', baseURL: 'http://model.test/v1', fetch }), {
+      countTokens: () => 1,
+    })
+    const say = cs.tool(async (text: string) => text, { name: 'say', compensate: 'not-needed', dedupe: 'position' })
+    const options = { id: 'chat', name: 'chat', whenWaiting: 'leave' } as const
+    const request = { model: 'm', max_tokens: 20, messages: [{ role: 'user' as const, content: 'hi' }] }
+    const body = async (run: Run<null>) => {
+      let all = ''
+      for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
+        const text = chunk.choices[0]?.delta.content ?? ''
+        if (text === ' says') await run.waitFor('go')
+        all += await say(text)
+      }
+      return all
+    }
+    assert.is(((await rejection(cs.run(options, body))) as Error).name, 'RunWaiting')
+    await cs.signal('chat', 'go', 1)
+    assert.is(await cs.run(options, body), 'my CANARY says hello')
+    assert.is(provider.requests.length, 1)
+    assert.is((await cs.replay('chat', body)).output, 'my CANARY says hello')
   })
 
   test.run()

@@ -41,13 +41,17 @@ export async function askStream<Chunk>(
   ask: StreamAsk<Chunk>,
   origin = execution,
 ): Promise<AsyncIterable<Chunk>> {
-  const stream = new LiveStream(ask)
+  const { session } = execution
+  const stream = new LiveStream(ask, () => session.halted !== undefined)
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
   const spec = { ...modelSpec(execution, ask, stream), isEarly: true } as const
   const call = callTool(byPosition(execution), spec, args, trace)
   return new Promise((resolve, reject) => {
-    stream.begin(call, resolve)
+    stream.begin(call, (chunks) => {
+      session.parts.opened(execution, spec.name, call)
+      resolve(chunks)
+    })
     // Where it went live, its reader learns of the end.
     call
       .then(
@@ -60,6 +64,8 @@ export async function askStream<Chunk>(
 
 class LiveStream<Chunk> {
   readonly #ask: StreamAsk<Chunk>
+  /** See `PartStreamOptions`. */
+  readonly #isHalted: () => boolean
   #settled: Promise<unknown> = Promise.resolve()
   #give: (stream: AsyncIterable<Chunk>) => void = () => undefined
   /** As they came: whoever reads a chunk may write into it. */
@@ -69,8 +75,9 @@ class LiveStream<Chunk> {
   /** What the caller reads, once the provider has answered. */
   live: AsyncIterable<Chunk> | undefined
 
-  constructor(ask: StreamAsk<Chunk>) {
+  constructor(ask: StreamAsk<Chunk>, isHalted: () => boolean) {
     this.#ask = ask
+    this.#isHalted = isHalted
   }
 
   begin(settled: Promise<unknown>, give: (stream: AsyncIterable<Chunk>) => void): void {
@@ -87,7 +94,9 @@ class LiveStream<Chunk> {
     const remaining: Json[] = []
     this.#chunks = chunks
     this.#shown = remaining
-    const feed = new ChunkFeed<Chunk>(() => stopping.abort())
+    const feed = new ChunkFeed<Chunk>(() => {
+      if (!this.#isHalted()) stopping.abort()
+    })
     feed.endWith(this.#settled)
     this.live = feed
     this.#give(feed)

@@ -12,7 +12,7 @@ export const gapLoss: Loss = { scope: 'store', code: 'position-gap' }
 export const notesLoss: Loss = { scope: 'store', code: NOTES_GONE }
 
 /** What the file knows to be lost that no log can name. */
-export function lossesOfStore(progress: LogProgress | undefined): readonly Loss[] {
+export function lossesOfStore(progress: Pick<LogProgress, 'gap' | 'notes'> | undefined): readonly Loss[] {
   return [
     ...(progress?.gap === undefined ? [] : [gapLoss]),
     ...(progress?.notes?.broken === undefined ? [] : [notesLoss]),

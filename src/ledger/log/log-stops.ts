@@ -63,8 +63,30 @@ async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Pro
   return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped)
 }
 
+/** For who only reads: whether the event that stopped a log is in its place in the store now, and sound by itself. */
+export async function isPutBack(
+  {
+    store,
+    logStore,
+  }: { readonly store: Pick<StoreReader, 'readStream' | 'recordAt'>; readonly logStore: LeavesAndTiles },
+  {
+    tenant,
+    stopped,
+    isSound,
+  }: { readonly tenant: string; readonly stopped: LogStop; readonly isSound: (record: ReadRecord) => boolean },
+): Promise<boolean> {
+  if (stopped.lostLeaf !== undefined) return holdsLeaf({ store, logStore }, tenant, stopped.lostLeaf)
+  const record = await store.recordAt(stopped.position)
+  if (record === undefined || (stopped.digest !== undefined && judgedDigest(record) === stopped.digest)) return false
+  return record.stream === stopped.stream && record.revision === stopped.revision && isSound(record)
+}
+
 /** Whether the store has the event that the log has in that place. */
-async function holdsLeaf({ store, logStore }: StopDeps, tenant: string, index: number): Promise<boolean> {
+async function holdsLeaf(
+  { store, logStore }: { readonly store: Pick<StoreReader, 'readStream'>; readonly logStore: LeavesAndTiles },
+  tenant: string,
+  index: number,
+): Promise<boolean> {
   const leaf = logStore.leaf(tenant, index)
   const record = leaf && (await readOne(store, leaf))
   return leaf !== undefined && record !== undefined && isStoredLeaf(logStore, leaf, record)
