@@ -6,7 +6,7 @@ import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { RecordedFailure } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
-import { ChunkFeed } from '../streams/chunk-feed.ts'
+import { ChunkFeed, type ChunkSource } from '../streams/chunk-feed.ts'
 import { untilAborted } from '../streams/until-aborted.ts'
 import {
   byPosition,
@@ -64,8 +64,7 @@ export async function askStream<Chunk>(
 
 class LiveStream<Chunk> {
   readonly #ask: StreamAsk<Chunk>
-  /** See `PartStreamOptions`. */
-  readonly #isHalted: () => boolean
+  readonly #isHalted: ChunkSource['isHalted']
   #settled: Promise<unknown> = Promise.resolve()
   #give: (stream: AsyncIterable<Chunk>) => void = () => undefined
   /** As they came: whoever reads a chunk may write into it. */
@@ -75,7 +74,7 @@ class LiveStream<Chunk> {
   /** What the caller reads, once the provider has answered. */
   live: AsyncIterable<Chunk> | undefined
 
-  constructor(ask: StreamAsk<Chunk>, isHalted: () => boolean) {
+  constructor(ask: StreamAsk<Chunk>, isHalted: ChunkSource['isHalted']) {
     this.#ask = ask
     this.#isHalted = isHalted
   }
@@ -94,9 +93,7 @@ class LiveStream<Chunk> {
     const remaining: Json[] = []
     this.#chunks = chunks
     this.#shown = remaining
-    const feed = new ChunkFeed<Chunk>(() => {
-      if (!this.#isHalted()) stopping.abort()
-    })
+    const feed = new ChunkFeed<Chunk>({ stop: () => stopping.abort(), isHalted: this.#isHalted })
     feed.endWith(this.#settled)
     this.live = feed
     this.#give(feed)

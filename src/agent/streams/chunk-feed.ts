@@ -1,15 +1,22 @@
 /** @module Chunks from where they come in to whoever reads them. The end is passed on only when the call is settled. */
 
+/** Where chunks come from. */
+export interface ChunkSource {
+  /** Called where the last reader wants no more. */
+  readonly stop: () => void
+  /** The run goes no further here. Who stops reading then has not had enough: the source is read to its end, for the next life of the run (RUN-186). */
+  readonly isHalted: () => boolean
+}
+
 export class ChunkFeed<Chunk> implements AsyncIterable<Chunk> {
   readonly #chunks: Chunk[] = []
   #wakes: (() => void)[] = []
   #ended: { readonly error?: unknown } | undefined
   #readers = 0
-  readonly #stop: () => void
+  readonly #source: ChunkSource
 
-  /** `stop` is called where the last reader wants no more. */
-  constructor(stop: () => void) {
-    this.#stop = stop
+  constructor(source: ChunkSource) {
+    this.#source = source
   }
 
   get isEmpty(): boolean {
@@ -54,7 +61,7 @@ export class ChunkFeed<Chunk> implements AsyncIterable<Chunk> {
   }
 
   async #leave(): Promise<void> {
-    this.#stop()
+    if (!this.#source.isHalted()) this.#source.stop()
     while (this.#ended === undefined) await this.#next()
   }
 

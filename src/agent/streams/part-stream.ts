@@ -6,7 +6,7 @@ import { linkedSignal } from '../../resources/linked-signal.ts'
 import { Codecs } from '../calls/codecs.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
-import { ChunkFeed } from './chunk-feed.ts'
+import { ChunkFeed, type ChunkSource } from './chunk-feed.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** What a failure keeps of the parts before it: with the rest of its event it fits an append of every store. */
@@ -14,10 +14,8 @@ const RECEIVED_MAX_BYTES = INLINE_CEILING_BYTES / 2
 
 const NO_CODECS = new Codecs()
 
-export interface PartStreamOptions {
+export interface PartStreamOptions extends Pick<ChunkSource, 'isHalted'> {
   readonly codecs?: Codecs
-  /** The run goes no further here. Who stops reading then has not had enough: the source is read to its end, for the next life of the run. */
-  readonly isHalted: () => boolean
 }
 
 export class PartStream {
@@ -32,9 +30,7 @@ export class PartStream {
 
   constructor({ codecs = NO_CODECS, isHalted }: PartStreamOptions) {
     this.#codecs = codecs
-    this.feed = new ChunkFeed(() => {
-      if (!isHalted()) this.#stopping.abort()
-    })
+    this.feed = new ChunkFeed({ stop: () => this.#stopping.abort(), isHalted })
   }
 
   /** A signal for the source: it ends with `signal`, and where nobody reads on. */
