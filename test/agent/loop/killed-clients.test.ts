@@ -316,7 +316,7 @@ for (const { name, open } of HOMES) {
           minLength: 1,
           maxLength: 4,
         })
-        const turnsMax = rounds(8, 300)
+        const turnsMax = rounds(8, 40, 300)
         let number = 0
         await fc.assert(
           fc.asyncProperty(fc.integer({ min: 1, max: turnsMax }), kills, async (turns, deaths) => {
@@ -340,7 +340,7 @@ for (const { name, open } of HOMES) {
             assert.is((await cs.replay(id, bodyOf(cs, { world, loop, turns }))).output, whole)
             assert.is(world.effects.length, made, 'a replay does nothing')
           }),
-          { numRuns: rounds(2, name === 'in process' ? 12 : 3) },
+          { numRuns: rounds(2, name === 'in process' ? 4 : 2, name === 'in process' ? 12 : 3) },
         )
       },
     )
