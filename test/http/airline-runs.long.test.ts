@@ -28,6 +28,7 @@ const SWAPPED_LEAVES = 3
 interface Tally {
   handoffs: number
   readonly refused: string[]
+  suspect: number
   spoiled: number
   readonly missed: string[]
   swapped: number
@@ -73,14 +74,16 @@ class Driven {
     if (status !== 201 && status !== 200) tally.refused.push(`${this.#path} ${text.slice(0, 600)}`)
   }
 
-  /** Whether it was accepted; it is then taken back. */
+  /** Whether it was accepted and nothing says that it is suspect; what was accepted is taken back. */
   async #passes(context: JsonObject): Promise<boolean> {
-    const { status, text } = await this.#post(context)
+    const { status, text, body } = await this.#post(context)
     if (status === 409) return false
     assert.ok(status === 200 || status === 201, text)
     const back = await this.#client.post(`${this.#path}/rollback`, { reason: 'it was spoiled' })
     assert.is(back.status, 200, back.text)
-    return true
+    const isSuspect = (body.findings as JsonObject[]).some((finding) => finding.suspect === true)
+    if (isSuspect) this.#tally.suspect += 1
+    return !isSuspect
   }
 
   #post(payload: JsonObject): ReturnType<ApiClient['post']> {
@@ -138,18 +141,18 @@ async function drive(client: ApiClient, run: ChatRun, tally: Tally): Promise<voi
   }
 }
 
-test('100 real runs: no honest handoff is refused, no spoiled leaf is missed, and at most 2 % of swapped new ones (JUD-19, JUD-21)', async () => {
+test('100 real runs: no honest handoff is refused, no spoiled leaf passes without a word, nor more than 2 % of swapped new ones (JUD-19, JUD-21, JUD-38)', async () => {
   await using server = await startServer({ args: ['--rate-per-second', '0', '--work-ms-per-second', '0'] })
   const client = await server.client()
-  const tally: Tally = { handoffs: 0, refused: [], spoiled: 0, missed: [], swapped: 0, swapsMissed: [] }
+  const tally: Tally = { handoffs: 0, refused: [], suspect: 0, spoiled: 0, missed: [], swapped: 0, swapsMissed: [] }
   const left = [...runs]
   const worker = async (): Promise<void> => {
     for (let run = left.shift(); run !== undefined; run = left.shift()) await drive(client, run, tally)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  const { handoffs, refused, spoiled, missed, swapped, swapsMissed } = tally
+  const { handoffs, refused, suspect, spoiled, missed, swapped, swapsMissed } = tally
   console.log(
-    `${handoffs} handoffs, ${refused.length} refused; ${spoiled} spoiled, ${missed.length} missed; ${swapped} swapped, ${swapsMissed.length} missed`,
+    `${handoffs} handoffs, ${refused.length} refused; ${suspect} accepted as suspect; ${spoiled} spoiled, ${missed.length} missed; ${swapped} swapped, ${swapsMissed.length} missed`,
   )
   if (runs.length === 0) return
   assert.equal([refused, missed], [[], []])
