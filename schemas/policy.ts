@@ -22,6 +22,7 @@ const RULES_2_MEMBERS = [
   'restated',
   'judge',
   'suspect',
+  'declare',
   'enforce',
 ] as const
 
@@ -83,6 +84,7 @@ export const ResolvedPolicy = z.strictObject({
   judge: PLACE_POLICY.judge,
   /** Absent from the record of runs that began before there were suspects: all that is unexplained is refused there. */
   suspect: PLACE_POLICY.suspect,
+  declare: PLACE_POLICY.declare,
   enforce: PLACE_POLICY.enforce,
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,

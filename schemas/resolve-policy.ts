@@ -40,7 +40,8 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
 function declaredPlaces(
   inputs: PolicyObject,
 ): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'suspect' | 'approve' | 'overshoot'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge, enforce } = inputs
+  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge, enforce, declare } =
+    inputs
   return {
     ...(lists === undefined ? {} : { lists }),
     ...(monotonic === undefined ? {} : { monotonic }),
@@ -51,5 +52,6 @@ function declaredPlaces(
     ...(minConfidence === undefined ? {} : { minConfidence }),
     ...(judge === undefined ? {} : { judge }),
     ...(enforce === undefined ? {} : { enforce }),
+    ...(declare === undefined ? {} : { declare }),
   }
 }

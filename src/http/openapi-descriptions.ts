@@ -93,6 +93,7 @@ export const MEMBERS: Texts = {
   'budget.cost': 'Most money that the run may spend.',
   criticalKeys: 'Top-level keys that must not vanish from the context.',
   currency: 'Currency of the cost: three letters, as ISO 4217 has them.',
+  declare: 'Whether agents may declare places that move: `reasoned` (the default) or `none`.',
   deadlineMs:
     'Milliseconds after which a reservation that nobody settled counts as spent, as an estimate; default 600,000.',
   detail: 'What was wrong with this request, for people.',
@@ -136,8 +137,12 @@ export const MEMBERS: Texts = {
   mode: 'How the payload meets the context: `replace` (the default), `merge` (RFC 7396) or `extend`.',
   model: 'Name of the model.',
   monotonic: 'Numbers that may move one way, `up` or `down`, by their place.',
-  moves: 'Places that move, each with its kind; a tenant whose policy has them speaks alone.',
-  'moves.as': 'How the place moves: counter, clock, gauge, cursor, done, state, log or free.',
+  moves:
+    'Places that move, each with its kind. Beside a handoff: what its agent declares, each with its reason, at most 64. In a policy: a tenant whose policy has them speaks alone.',
+  'moves.as':
+    'How the place moves: counter, clock, gauge, cursor, done, state, log, derived, text or free; state and free are for policies.',
+  'moves.by':
+    'Of a gauge the place that has to change with it (JSON Pointer); of a derived place the name of an invariant.',
   'moves.order': 'The words of a state, the first one first.',
   'moves.path': 'The place (JSON Pointer; `*` is any key or list member).',
   'moves.reason': 'Why, for people.',

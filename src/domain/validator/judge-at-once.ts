@@ -21,9 +21,19 @@ export function judgedAtOnce(input: HandoffInput): Judgement | undefined {
   return isUntouched(input) ? { verdict: 'accept', confidence: 1, findings: [], findingsTotal: 0 } : undefined
 }
 
-function asksForMore({ policy, supersedes, writes, schema, tokens, maxTokens, evidence }: HandoffInput): boolean {
+function asksForMore({
+  policy,
+  supersedes,
+  moves,
+  writes,
+  schema,
+  tokens,
+  maxTokens,
+  evidence,
+}: HandoffInput): boolean {
   if (policy.rules !== RULES_NOW || policy.base === 'relay' || policy.invariants !== undefined) return true
-  if (writes !== undefined || schema !== undefined || (supersedes !== undefined && supersedes.length > 0)) return true
+  if (writes !== undefined || schema !== undefined) return true
+  if ([supersedes, moves].some((each) => each !== undefined && each.length > 0)) return true
   if (tokens !== undefined && maxTokens !== undefined && tokens > maxTokens) return true
   if (policy.minConfidence !== undefined && policy.minConfidence > 1) return true
   return evidence !== undefined && evidence.results.waiting.length > 0

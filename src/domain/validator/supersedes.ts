@@ -14,6 +14,10 @@ export type Supersessions = readonly (readonly string[])[]
 /** A reason must hold something one can see: white space, controls and invisible formatting are blank. */
 const VISIBLE = /[^\s\p{C}\p{Z}]/u
 
+export function isPlainReason(reason: string): boolean {
+  return VISIBLE.test(reason)
+}
+
 /** The supersessions that hold; each other one becomes a finding (JUD-27). */
 export function checkSupersessions(
   supersedes: readonly Supersession[],
@@ -44,7 +48,7 @@ function faultOf(
 ): string | undefined {
   if (tokens === undefined) return 'the path is no JSON Pointer (RFC 6901)'
   if (tokens.length === 0) return 'the path must not be the whole context; name what is superseded'
-  if (!VISIBLE.test(reason)) return 'the reason must not be blank'
+  if (!isPlainReason(reason)) return 'the reason must not be blank'
   const chars = [...reason.replace(/[\s\p{C}\p{Z}]+/gu, ' ').trim()].length
   return chars < reasonMinChars ? `the policy wants a reason of ${reasonMinChars} characters` : undefined
 }

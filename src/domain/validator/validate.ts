@@ -5,12 +5,15 @@ import type { Diff, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isEqual } from '../../../schemas/json.ts'
 import { formatPointer } from '../../../schemas/json-pointer.ts'
+import type { Declaration, Move } from '../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
+import { type DeclarationRights, underDeclarations } from './declared/declarations.ts'
+import { offersBy } from './declared/offer.ts'
 import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
 import { type Evidence, settle } from './evidence.ts'
@@ -35,6 +38,11 @@ export interface HandoffInput {
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
   readonly supersedes?: readonly Supersession[] | undefined
+  /** What the agent declares to move, and what was declared in this run before and is in force. */
+  readonly moves?: readonly Declaration[] | undefined
+  readonly inForce?: readonly Move[] | undefined
+  /** The agent that established the value of a place; without it each is taken for that of another agent. */
+  readonly establishedBy?: ((place: readonly string[]) => string | undefined) | undefined
   /** What this run has recorded so far; without it nothing can be called ungrounded. */
   readonly evidence?: Evidence
   /** Top-level keys that the agent's manifest lets it change; undefined: all. */
@@ -60,6 +68,8 @@ export interface Verdict {
    */
   readonly confidence?: number
   readonly diff: Diff
+  /** Which of `moves`, counted from 0, are not in force. */
+  readonly movesRefused?: number[]
   /** At most `FINDINGS_MAX`. */
   readonly findings: Finding[]
   readonly findingsTotal: number
@@ -71,12 +81,15 @@ export function validateHandoff(input: HandoffInput): Verdict {
 }
 
 /** Neither the documents nor the evidence may change until it has ended. */
-export function* judgeHandoff(input: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
+export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
   const report = emptyReport()
-  const { evidence, policy } = input
-  const isRecorded = policy.rules === RULES_NOW && policy.base !== 'relay'
+  const { evidence } = posted
+  const isRecorded = posted.policy.rules === RULES_NOW && posted.policy.base !== 'relay'
   if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
-  const judged = yield* judgeEstablished(input, report, pauses)
+  const isEvident = evidence && isRecorded ? evidentIn(evidence, posted.before, pauses) : () => false
+  const { policy, movesRefused, rights } = underDeclarations(posted, isEvident, report)
+  const input = { ...posted, policy }
+  const judged = yield* judgeEstablished(input, rights, { report, pauses })
 
   if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
   checkTokens(input, report)
@@ -93,6 +106,7 @@ export function* judgeHandoff(input: HandoffInput, pauses: Pauses = new Pauses()
   const verdict: Verdict = {
     verdict: report.errors > 0 ? 'reject' : 'accept',
     ...(judged.confidence === undefined ? {} : { confidence: judged.confidence }),
+    ...(movesRefused.length > 0 && { movesRefused }),
     diff: report.diff,
     findings: reportedFindings(report),
     findingsTotal: report.findingsTotal,
@@ -107,7 +121,11 @@ interface Judged {
 }
 
 /** The established context against the new one, by the rules that the policy names. */
-function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses): Paced<Judged> {
+function* judgeEstablished(
+  input: HandoffInput,
+  rights: DeclarationRights,
+  { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
+): Paced<Judged> {
   const { policy } = input
   if (policy.base === 'relay') return relayFindings(input, report)
   if (policy.rules === undefined || policy.rules === 1) {
@@ -119,8 +137,9 @@ function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses):
     evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes }, pauses))
   const isRecorded = evidence && recordedGain(evidence, pauses)
   const left = evidence?.results.left
-  const isEvident = evidence && evidentIn(evidence, before, pauses)
-  const documents = { before, after, policy, supersedes, agent, excuses, isEvident, isRecorded, left }
+  const { isEvident } = rights
+  const offer = policy.declare === 'none' || agent === undefined ? undefined : offersBy(rights)
+  const documents = { before, after, policy, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })

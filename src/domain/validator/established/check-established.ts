@@ -1,6 +1,7 @@
 /** @module Rule set 2: every protected key of the established context against the new one, change by change. */
 
 import { protectedBy } from '../../../../projections/protected-keys.ts'
+import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { isEqual } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
@@ -35,6 +36,8 @@ export interface EstablishedInput {
   readonly excuses?: Excuses | undefined
   /** Whether a tool answered the established value of a place, and none the new one. */
   readonly isEvident?: ((change: Change) => boolean) | undefined
+  /** What a change could be declared to be. */
+  readonly offer?: ((change: Change) => Finding['declare']) | undefined
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
   /** Whether something new is, whole, what a tool answered. */
@@ -101,7 +104,15 @@ function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Ju
     usual: weaklyIn(input),
   })
   const isExplained = explainedAmong(changes, gains, input)
-  const judge = { superseded, report, excuse, isExplained, outcomeOf, policy: input.policy }
+  const judge = {
+    superseded,
+    report,
+    excuse,
+    isExplained,
+    outcomeOf,
+    offer: input.offer ?? (() => undefined),
+    policy: input.policy,
+  }
   for (const change of changes) {
     judgeChange(change, judge)
     pauses.count(CHANGE_STEPS)
@@ -154,6 +165,7 @@ function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): 
     report,
     changes,
     gains,
+    documents: [before, after],
     known: noSignatures(pauses),
     pauses,
     wasLeft: input.left === undefined ? () => false : leftWordsOf(input.left, before),

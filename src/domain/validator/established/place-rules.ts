@@ -59,7 +59,8 @@ function readRules(policy: Declared): PlaceRules {
   for (const [path, list] of Object.entries(policy.lists ?? {})) nodeAt(root, path).list = list
   for (const [path, direction] of Object.entries(policy.monotonic ?? {})) nodeAt(root, path).monotonic = direction
   for (const [path, tolerance] of Object.entries(policy.tolerance ?? {})) nodeAt(root, path).tolerance = tolerance
-  for (const move of policy.moves ?? []) nodeAt(root, move.path).move = move
+  // The first word of a place counts: the policy's stand before those of agents.
+  for (const move of policy.moves ?? []) nodeAt(root, move.path).move ??= move
   for (const path of policy.immutable ?? []) nodeAt(root, path).immutable = true
   for (const path of policy.supersede?.never ?? []) nodeAt(root, path).never = true
   return root.children.size === 0 ? NOTHING : { ...NOTHING, nodes: [root] }

@@ -1,0 +1,64 @@
+/** @module What a refused or a suspect place could be declared as: the entry for `moves` that a finding comes with (JUD-46). */
+import type { Finding } from '../../../../schemas/finding.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Move } from '../../../../schemas/place-policy.ts'
+import type { Change } from '../established/changes.ts'
+import { isLater } from '../established/moves.ts'
+import { type DeclarationRights, declarationFault } from './declarations.ts'
+
+/** It holds for this one as for the members beside it, where it may; else for this one alone. Undefined where the agent may not declare it. */
+export function offersBy(rights: DeclarationRights): (change: Change) => Finding['declare'] {
+  const known = new Map<string, boolean>()
+  const isOffered = (path: string, as: Move['as']): boolean => {
+    const name = `${as} ${path}`
+    const isPermitted = known.get(name) ?? declarationFault({ path, as, reason: 'offered' }, rights) === undefined
+    known.set(name, isPermitted)
+    return isPermitted
+  }
+  return ({ kind, place, before, after }) => {
+    if (kind !== 'changed' || after === undefined) return undefined
+    const paths = [...new Set([generalPath(rights.before, place), formatPointer(place)])]
+    for (const as of kindsOf(before, after)) {
+      const path = paths.find((each) => isOffered(each, as))
+      if (path !== undefined) return { path, as, reason: '' }
+    }
+    return undefined
+  }
+}
+
+/** Kinds that the change keeps, the narrowest first. */
+function kindsOf(before: Json, after: Json): readonly Move['as'][] {
+  if (before === false && after === true) return ['done']
+  if (typeof before === 'number' && typeof after === 'number')
+    return after > before ? ['counter', 'gauge', 'cursor'] : ['gauge', 'cursor']
+  if (typeof before === 'string' && typeof after === 'string')
+    return isLater(before, after) ? ['clock', 'cursor'] : ['cursor']
+  return typeof before === 'object' || typeof after === 'object' ? [] : ['cursor']
+}
+
+/** `*` for a member of a list, and for one of a map whose members all have the same keys. */
+function generalPath(document: JsonObject, place: readonly Token[]): string {
+  let value: Json | undefined = document
+  const tokens = place.map((token, depth) => {
+    const holder = value
+    value = holder === undefined ? undefined : valueAt(holder, [`${token}`])
+    return depth > 0 && depth < place.length - 1 && hasLikeMembers(holder) ? '*' : token
+  })
+  return formatPointer(tokens)
+}
+
+const MEMBERS_LOOKED_AT = 100
+
+function hasLikeMembers(holder: Json | undefined): boolean {
+  if (Array.isArray(holder)) return true
+  if (holder === undefined || !isJsonObject(holder)) return false
+  const members = Object.values(holder).slice(0, MEMBERS_LOOKED_AT)
+  if (members.length < 2 || !members.every((member) => isJsonObject(member))) return false
+  const [first, ...others] = members.map((member) =>
+    Object.keys(member as JsonObject)
+      .sort()
+      .join('\n'),
+  )
+  return others.every((keys) => keys === first)
+}
