@@ -6,6 +6,7 @@ import type { Move } from '../../../../schemas/place-policy.ts'
 import type { Change } from '../established/changes.ts'
 import { isLater } from '../established/moves.ts'
 import { type DeclarationRights, declarationFault } from './declarations.ts'
+import { hasLikeMembers } from './learn.ts'
 
 /** It holds for this one as for the members beside it, where it may; else for this one alone. Undefined where the agent may not declare it. */
 export function offersBy(rights: DeclarationRights): (change: Change) => Finding['declare'] {
@@ -43,22 +44,11 @@ function generalPath(document: JsonObject, place: readonly Token[]): string {
   const tokens = place.map((token, depth) => {
     const holder = value
     value = holder === undefined ? undefined : valueAt(holder, [`${token}`])
-    return depth > 0 && depth < place.length - 1 && hasLikeMembers(holder) ? '*' : token
+    return depth > 0 && depth < place.length - 1 && isCollection(holder) ? '*' : token
   })
   return formatPointer(tokens)
 }
 
-const MEMBERS_LOOKED_AT = 100
-
-function hasLikeMembers(holder: Json | undefined): boolean {
-  if (Array.isArray(holder)) return true
-  if (holder === undefined || !isJsonObject(holder)) return false
-  const members = Object.values(holder).slice(0, MEMBERS_LOOKED_AT)
-  if (members.length < 2 || !members.every((member) => isJsonObject(member))) return false
-  const [first, ...others] = members.map((member) =>
-    Object.keys(member as JsonObject)
-      .sort()
-      .join('\n'),
-  )
-  return others.every((keys) => keys === first)
+function isCollection(holder: Json | undefined): boolean {
+  return Array.isArray(holder) || (holder !== undefined && isJsonObject(holder) && hasLikeMembers(holder))
 }
