@@ -11,6 +11,7 @@ export const CRITICAL_KEYS_MAX = 64
 const RULES_2_MEMBERS = [
   'protect',
   'free',
+  'freeOnly',
   'moves',
   'lists',
   'monotonic',
@@ -38,7 +39,10 @@ export const PolicyObject = z
     rules: Rules.optional(),
     criticalKeys: TopLevelKeys.optional(),
     protect: Protect.optional(),
+    /** Free beside the keys of the default. */
     free: TopLevelKeys.optional(),
+    /** Free instead of the keys of the default. */
+    freeOnly: TopLevelKeys.optional(),
     moves: Moves.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
@@ -72,6 +76,8 @@ export const ResolvedPolicy = z.strictObject({
   rules: Rules.optional(),
   protect: z.union([z.literal('*'), z.array(z.string()).readonly()]).optional(),
   free: z.array(z.string()).readonly().optional(),
+  /** Keys whose texts are free, and whose data is suspect where it changes. Absent from the record of runs that began before there were such. */
+  prose: z.array(z.string()).readonly().optional(),
   moves: Moves.readonly().optional(),
   lists: PLACE_POLICY.lists,
   monotonic: PLACE_POLICY.monotonic,

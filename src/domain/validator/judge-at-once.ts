@@ -2,6 +2,7 @@
 import { protectedBy } from '../../../projections/protected-keys.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { trunkOf } from './trunk.ts'
 import type { HandoffInput, Verdict } from './validate.ts'
 
 /** What is wrong with a handoff, without the list of what differs. */
@@ -50,7 +51,7 @@ function mayDisagree({ before, after, policy, evidence }: HandoffInput): boolean
 function isUntouched({ before, after, policy }: HandoffInput): boolean {
   const isProtected = protectedBy(policy)
   const keys = Object.keys(before)
-  if (keys.length > KEYS_MAX) return false
+  if (keys.length > KEYS_MAX || trunkOf(before, after, policy).length > 0) return false
   let isGuarded = false
   let common = 0
   for (const key of keys) {

@@ -25,6 +25,7 @@ import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
 import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
 import { checkSupersessions, isCovered, type Supersession, type Supersessions } from './supersedes.ts'
+import { type Trunk, trunkOf } from './trunk.ts'
 import { checkGrounds } from './ungrounded.ts'
 
 /** Of a top-level key, and of a payload that is checked against a schema: what that may take is counted there. */
@@ -87,8 +88,9 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
   const isRecorded = posted.policy.rules === RULES_NOW && posted.policy.base !== 'relay'
   if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
   const isEvident = evidence && isRecorded ? evidentIn(evidence, posted.before, pauses) : () => false
-  const { policy, movesRefused, rights } = underDeclarations(posted, isEvident, report)
-  const input = { ...posted, policy }
+  const trunk = isRecorded ? trunkOf(posted.before, posted.after, posted.policy) : []
+  const { policy, movesRefused, rights } = underDeclarations({ ...posted, trunk }, isEvident, report)
+  const input = { ...posted, policy, trunk }
   const judged = yield* judgeEstablished(input, rights, { report, pauses })
 
   if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
@@ -122,7 +124,7 @@ interface Judged {
 
 /** The established context against the new one, by the rules that the policy names. */
 function* judgeEstablished(
-  input: HandoffInput,
+  input: HandoffInput & { readonly trunk: Trunk },
   rights: DeclarationRights,
   { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
 ): Paced<Judged> {
@@ -132,14 +134,14 @@ function* judgeEstablished(
     const changedKeys = yield* checkEstablished(input, report, pauses)
     return { changedKeys, confidence: retainedShare(input, report) }
   }
-  const { before, after, supersedes, agent, evidence } = input
+  const { before, after, supersedes, agent, evidence, trunk } = input
   const excuses =
     evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes }, pauses))
   const isRecorded = evidence && recordedGain(evidence, pauses)
   const left = evidence?.results.left
   const { isEvident } = rights
   const offer = policy.declare === 'none' || agent === undefined ? undefined : offersBy(rights)
-  const documents = { before, after, policy, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
+  const documents = { before, after, policy, trunk, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })

@@ -9,12 +9,15 @@ import type { IsEvident } from '../grounding/evident.ts'
 import { readTime } from '../meaning/dates.ts'
 import { addFinding, type Report } from '../report.ts'
 import { isPlainReason } from '../supersedes.ts'
+import { isWhole, type Trunk, topKey } from '../trunk.ts'
 
 /** Places of a context that one declaration may name. */
 const PLACES_MAX = 1000
 
 /** What the right to declare a place depends on. */
 export interface DeclarationRights {
+  /** Where the context begins. */
+  readonly trunk: Trunk
   readonly before: JsonObject
   readonly policy: ResolvedPolicy
   readonly agent: string | undefined
@@ -26,6 +29,7 @@ export interface DeclarationRights {
 
 /** Of a handoff: who hands over what, and what is in force already. */
 export interface Declaring {
+  readonly trunk: Trunk
   readonly before: JsonObject
   readonly policy: ResolvedPolicy
   readonly agent?: string | undefined
@@ -43,10 +47,10 @@ export function underDeclarations(
   isEvident: IsEvident,
   report: Report,
 ): { readonly policy: ResolvedPolicy; readonly movesRefused: number[]; readonly rights: DeclarationRights } {
-  const { before, agent, moves = [], inForce = [] } = declaring
+  const { trunk, before, agent, moves = [], inForce = [] } = declaring
   const establishedBy = declaring.establishedBy ?? (() => undefined)
   const policy = withMoves(declaring.policy, inForce)
-  const rights = { before, policy, agent, isEvident, establishedBy }
+  const rights = { trunk, before, policy, agent, isEvident, establishedBy }
   const movesRefused: number[] = []
   const holding = moves.filter((move, i): move is Declaration & Move => {
     const fault = declarationFault(move, rights)
@@ -87,14 +91,17 @@ export function declarationFault({ path, as, by, reason }: Declaration, rights: 
   if (as === 'gauge' && by !== undefined && !isPlacePointer(by)) return 'of a gauge, by is a JSON Pointer'
   if (as === 'derived' && policy.invariants?.some(({ name }) => name === by) !== true)
     return `the policy has no invariant called ${by}`
-  return keyFault(`${tokens[0]}`, policy) ?? rulesFault(tokens, as, policy) ?? placesFault(tokens, as, rights)
+  return keyFault(tokens, rights) ?? rulesFault(tokens, as, policy) ?? placesFault(tokens, as, rights)
 }
 
 function isKind(as: string): as is Move['as'] {
   return (MOVE_KINDS as readonly string[]).includes(as)
 }
 
-function keyFault(key: string, { criticalKeys, protect }: ResolvedPolicy): string | undefined {
+function keyFault(tokens: readonly string[], { policy, trunk }: DeclarationRights): string | undefined {
+  const { criticalKeys, protect } = policy
+  const key = topKey(tokens, trunk)
+  if (isWhole(tokens, trunk)) return 'it is the whole context; name what moves'
   const isNamed = criticalKeys.includes(key) || (Array.isArray(protect) && protect.includes(key))
   return isNamed || key === '*' ? 'it lies below a critical key, of which only a policy says what moves' : undefined
 }

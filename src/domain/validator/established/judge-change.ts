@@ -54,8 +54,9 @@ export function judgeChange(change: Change, judge: ChangeJudge): void {
     !isDeclared(change) && entryFor(judge.superseded, change.place) === undefined && judge.isExplained(change)
   if (isMoved) return
   const isFree = change.rules.move?.as === 'free' && !change.rules.immutable && !change.rules.never
-  if (change.kind === 'removed' || change.kind === 'changed') report.lostLeaves += countLeaves(change.before)
-  if (change.kind === 'reordered' || change.kind === 'returned') report.lostLeaves += 1
+  const isCounted = change.isProse !== true
+  if (isCounted && (change.kind === 'removed' || change.kind === 'changed')) report.lostLeaves += countLeaves(change.before)
+  if (isCounted && (change.kind === 'reordered' || change.kind === 'returned')) report.lostLeaves += 1
   const entry = entryFor(judge.superseded, change.place)
   if (isFree) return
   if (entry === undefined || change.rules.immutable || change.rules.never)

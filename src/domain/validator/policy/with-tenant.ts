@@ -1,7 +1,7 @@
 /** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
 import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
 import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
-import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { DEFAULT_FREE_KEYS, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { joinedRules } from '../../redaction/joined-rules.ts'
 import { type Refusal, refusal } from '../../refusal.ts'
 import { stricter } from './stricter.ts'
@@ -58,13 +58,21 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     signals: run.signals === 'refuse' ? run.signals : (tenant.signals ?? run.signals),
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
-    free: common(run.free, tenant.free),
+    ...freeOf(run, tenant),
     // To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone.
     moves: tenant.moves ?? run.moves,
     redaction: joinedOrNone(run.redaction, tenant.redaction),
   }
   const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))
   return { ...named, ...stricter(run, tenant) }
+}
+
+/** A key is free where all who name free keys free it; what is freed alone by one is the most that is. */
+function freeOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'free' | 'freeOnly'> {
+  if (run.freeOnly === undefined && tenant.freeOnly === undefined) return { free: common(run.free, tenant.free) }
+  const named = ({ free, freeOnly }: PolicyObject): Keys =>
+    freeOnly ?? (free === undefined ? undefined : [...free, ...DEFAULT_FREE_KEYS])
+  return { freeOnly: common(named(run), named(tenant)), free: undefined }
 }
 
 function joinedOrNone(run: PolicyObject['redaction'], tenant: PolicyObject['redaction']): PolicyObject['redaction'] {
