@@ -14,7 +14,7 @@ import { weaklyIn } from '../explained/weak.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { noSignatures } from '../meaning/signature.ts'
-import { outcomesBy } from '../outcome.ts'
+import { isDeclared, outcomesBy } from '../outcome.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
 import { checkSupersessions, type Supersession } from '../supersedes.ts'
 import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
@@ -78,7 +78,8 @@ export function* checkEstablished(input: EstablishedInput, report: Report, pause
     for (const key of differingKeys(level)) {
       const earlier = report.differences
       judging.below.isProse = !isProtected(key) && isProse(key) && !isConversation(level.before[key])
-      if (isProtected(key) || judging.below.isProse) yield* checkKey(judging, key, { level, rules: rulesBelow(rules, key) })
+      if (isProtected(key) || judging.below.isProse)
+        yield* checkKey(judging, key, { level, rules: rulesBelow(rules, key) })
       else compareOther(key, level, report)
       if (report.differences > earlier) {
         changed.add(trunk.length === 0 ? key : (level.place[0] ?? key))
@@ -199,7 +200,9 @@ function isConversation(value: Json | undefined): boolean {
 }
 
 /** A text, whatever becomes of it, and a list of texts in another order. */
-function isFreeText({ kind, before }: Change): boolean {
+function isFreeText(change: Change): boolean {
+  const { kind, before } = change
+  if (isDeclared(change)) return false
   if (kind === 'reordered' && Array.isArray(before)) return before.every((each) => typeof each === 'string')
   return typeof before === 'string'
 }

@@ -55,7 +55,8 @@ export function judgeChange(change: Change, judge: ChangeJudge): void {
   if (isMoved) return
   const isFree = change.rules.move?.as === 'free' && !change.rules.immutable && !change.rules.never
   const isCounted = change.isProse !== true
-  if (isCounted && (change.kind === 'removed' || change.kind === 'changed')) report.lostLeaves += countLeaves(change.before)
+  if (isCounted && (change.kind === 'removed' || change.kind === 'changed'))
+    report.lostLeaves += countLeaves(change.before)
   if (isCounted && (change.kind === 'reordered' || change.kind === 'returned')) report.lostLeaves += 1
   const entry = entryFor(judge.superseded, change.place)
   if (isFree) return
