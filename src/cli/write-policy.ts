@@ -1,6 +1,6 @@
 /** @module A file of policies with more places that move in it: written whole, beside the old one, and put in its place. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import type { Move } from '../../schemas/place-policy.ts'
 import { readPolicies } from '../settings/policy-file.ts'
 import { usageFailure } from './failure.ts'
@@ -29,7 +29,7 @@ export function addMoves(
 /** As it is written, once it is known to be usable. */
 function fileAt(path: string): JsonObject {
   readPolicies(path)
-  return JSON.parse(readFileSync(path, 'utf8')) as JsonObject
+  return parseJson(readFileSync(path, 'utf8')) as JsonObject
 }
 
 function policyIn(file: JsonObject, path: string, tenant: string | undefined): JsonObject {

@@ -2,6 +2,7 @@
  * @module Where a context begins: below the key that holds all of it, where there is one. `{output: {facts, order}}` is judged as `{facts, order}`, whatever the
  * key is called (JUD-49). Pure.
  */
+import { protectedBy } from '../../../projections/protected-keys.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Token } from '../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
@@ -22,17 +23,18 @@ const DEPTH_MAX = 8
 const NONE: Trunk = []
 
 /** Of what is established, at each level the only key with an object or a list, where that is an object. A first handoff has the trunk of what it says. */
-export function trunkOf(
-  before: JsonObject,
-  after: JsonObject,
-  policy: Pick<ResolvedPolicy, 'criticalKeys' | 'protect' | 'free'>,
-): Trunk {
+export function trunkOf(before: JsonObject, after: JsonObject, policy: ResolvedPolicy): Trunk {
   const trunk: string[] = []
-  for (let level = Object.keys(before).length === 0 ? after : before; trunk.length < DEPTH_MAX; ) {
-    const key = soleHolder(level)
+  const isProtected = protectedBy(policy)
+  const isFirst = Object.keys(before).length === 0
+  for (let [was, is] = [isFirst ? after : before, after]; trunk.length < DEPTH_MAX; ) {
+    const key = soleHolder(was)
     if (key === undefined || isNamed(key, policy)) break
+    // What is protected as it is, is gone as one where it is gone.
+    if (isProtected(key) && !isJsonObject(is[key] ?? null)) break
     trunk.push(key)
-    level = level[key] as JsonObject
+    was = objectAt(was, key)
+    is = objectAt(is, key)
   }
   return trunk.length === 0 ? NONE : trunk
 }
