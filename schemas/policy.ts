@@ -8,10 +8,14 @@ import { SignalPolicy } from './waiting.ts'
 /** A policy names at most so many critical keys, and as many protected and free ones. */
 export const CRITICAL_KEYS_MAX = 64
 
+/** A tenant's keys and a run's come together here. */
+const PROSE_KEYS_MAX = 2 * CRITICAL_KEYS_MAX
+
 const RULES_2_MEMBERS = [
   'protect',
   'free',
   'freeOnly',
+  'prose',
   'moves',
   'lists',
   'monotonic',
@@ -29,7 +33,8 @@ const RULES_2_MEMBERS = [
 
 const Base = z.enum(['default', 'relay'])
 const Ungrounded = z.enum(['off', 'warn', 'reject'])
-const TopLevelKeys = z.array(z.string().min(1).max(NAME_MAX_CHARS)).max(CRITICAL_KEYS_MAX)
+const Names = z.array(z.string().min(1).max(NAME_MAX_CHARS))
+const TopLevelKeys = Names.max(CRITICAL_KEYS_MAX)
 const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
@@ -43,6 +48,8 @@ export const PolicyObject = z
     free: TopLevelKeys.optional(),
     /** Free instead of the keys of the default. */
     freeOnly: TopLevelKeys.optional(),
+    /** Keys whose texts are free, instead of those of the default. */
+    prose: Names.max(PROSE_KEYS_MAX).optional(),
     moves: Moves.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),

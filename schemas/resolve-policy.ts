@@ -29,12 +29,22 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ...first,
     rules: RULES_NOW,
     protect: inputs.protect ?? '*',
-    free: [...new Set(inputs.freeOnly ?? inputs.free ?? [])],
-    prose: inputs.freeOnly === undefined ? DEFAULT_FREE_KEYS : [],
+    ...freeKeysOf(inputs),
     restated: inputs.restated ?? 'sure',
     suspect: inputs.suspect ?? 'record',
     ...(inputs.moves === undefined ? {} : { moves: inputs.moves }),
     ...declaredPlaces(inputs),
+  }
+}
+
+/** Keys that are free with all that is below them, and keys of which the texts are. */
+export function freeKeysOf({ free, freeOnly, prose }: PolicyObject): {
+  readonly free: readonly string[]
+  readonly prose: readonly string[]
+} {
+  return {
+    free: [...new Set(freeOnly ?? free ?? [])],
+    prose: [...new Set(prose ?? (freeOnly === undefined ? DEFAULT_FREE_KEYS : []))],
   }
 }
 

@@ -172,6 +172,7 @@ export const MEMBERS: Texts = {
     'Policy that handoffs are judged by: `default`, `relay`, or one with changes. Of a manifest: adds to that of the run.',
   promptDigest: 'Digest of what the judge was asked.',
   protect: 'Top-level keys that stay established; `*` for all but the free ones.',
+  prose: 'Top-level keys of which the texts may change freely, instead of those of work in progress.',
   provider: "Name of the model's provider.",
   reads: 'Top-level keys of the context that the agent may see; absent: all.',
   reason: 'Why, for people; it goes on record.',

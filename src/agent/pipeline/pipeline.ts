@@ -220,8 +220,9 @@ export function handoffContent(inputs: {
   moves: readonly object[] | undefined
   manifestHash: string | undefined
 }): JsonObject {
-  const { mode, payload, add = null, supersedes = null, moves = null, manifestHash = null } = inputs
-  return { mode, payload, add, supersedes: supersedes as Json, moves: moves as Json, manifestHash }
+  const { mode, payload, add = null, supersedes = null, moves, manifestHash = null } = inputs
+  const content = { mode, payload, add, supersedes: supersedes as Json, manifestHash }
+  return moves === undefined ? content : { ...content, moves: moves as Json }
 }
 
 function nameOf(fact: HandoffFact): string {

@@ -1,7 +1,8 @@
 /** @module The verdict on most handoffs, at once: nothing that is protected has changed, and nothing is new, so that no rule of rule set 2 has anything to say. */
-import { protectedBy } from '../../../projections/protected-keys.ts'
+import { proseBy, protectedBy } from '../../../projections/protected-keys.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { declaresPlaces } from './established/place-rules.ts'
 import { trunkOf } from './trunk.ts'
 import type { HandoffInput, Verdict } from './validate.ts'
 
@@ -49,7 +50,7 @@ function mayDisagree({ before, after, policy, evidence }: HandoffInput): boolean
 }
 
 function isUntouched({ before, after, policy }: HandoffInput): boolean {
-  const isProtected = protectedBy(policy)
+  const [isProtected, isProse] = [protectedBy(policy), proseBy(policy)]
   const keys = Object.keys(before)
   if (keys.length > KEYS_MAX || trunkOf(before, after, policy).length > 0) return false
   let isGuarded = false
@@ -58,12 +59,17 @@ function isUntouched({ before, after, policy }: HandoffInput): boolean {
     const hasKey = Object.hasOwn(after, key)
     if (hasKey) common += 1
     if (hasKey && isGuarded && before[key] === after[key]) continue
-    if (!isProtected(key)) continue
+    if (!isProtected(key)) {
+      if (before[key] !== after[key] && (isData(before[key]) || declaresPlaces(policy)) && isProse(key)) return false
+      continue
+    }
     if (!hasKey || before[key] !== after[key]) return false
     isGuarded = true
   }
   return isGuarded && common === countKeys(after)
 }
+
+const isData = (value: unknown): boolean => value !== null && typeof value !== 'string'
 
 function countKeys(value: JsonObject): number {
   let count = 0

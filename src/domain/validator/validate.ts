@@ -12,8 +12,8 @@ import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
-import { type DeclarationRights, underDeclarations } from './declared/declarations.ts'
-import { offersBy } from './declared/offer.ts'
+import { type DeclarationRights, type UnderDeclarations, underDeclarations } from './declared/declarations.ts'
+import { offerFor } from './declared/offer.ts'
 import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
 import { type Evidence, settle } from './evidence.ts'
@@ -89,7 +89,12 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
   if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
   const isEvident = evidence && isRecorded ? evidentIn(evidence, posted.before, pauses) : () => false
   const trunk = isRecorded ? trunkOf(posted.before, posted.after, posted.policy) : []
-  const { policy, movesRefused, rights } = underDeclarations({ ...posted, trunk }, isEvident, report)
+  const { agent, moves = [], inForce = [], establishedBy = () => undefined } = posted
+  const asked = { trunk, before: posted.before, policy: posted.policy, agent, isEvident, establishedBy }
+  const declaresNone = moves.length === 0 && inForce.length === 0
+  const { rights, policy, movesRefused } = declaresNone
+    ? plainly(asked)
+    : underDeclarations(asked, { moves, inForce }, report)
   const input = { ...posted, policy, trunk }
   const judged = yield* judgeEstablished(input, rights, { report, pauses })
 
@@ -116,6 +121,8 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
   return enforced(verdict, policy)
 }
 
+const plainly = (rights: DeclarationRights): UnderDeclarations => ({ policy: rights.policy, movesRefused: [], rights })
+
 interface Judged {
   /** Top-level keys that differ, as far as the validator tells a difference. */
   readonly changedKeys: readonly string[]
@@ -140,7 +147,9 @@ function* judgeEstablished(
   const isRecorded = evidence && recordedGain(evidence, pauses)
   const left = evidence?.results.left
   const { isEvident } = rights
-  const offer = policy.declare === 'none' || agent === undefined ? undefined : offersBy(rights)
+  const known = new Map<string, boolean>()
+  const mayDeclare = policy.declare !== 'none' && agent !== undefined
+  const offer = mayDeclare ? (change: Change) => offerFor(change, rights, known) : undefined
   const documents = { before, after, policy, trunk, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)

@@ -27,15 +27,11 @@ export interface DeclarationRights {
   readonly establishedBy: (place: readonly string[]) => string | undefined
 }
 
-/** Of a handoff: who hands over what, and what is in force already. */
-export interface Declaring {
-  readonly trunk: Trunk
-  readonly before: JsonObject
+/** The policy of a handoff with what is declared, what of its own declarations is not, and by what that was judged. */
+export interface UnderDeclarations {
   readonly policy: ResolvedPolicy
-  readonly agent?: string | undefined
-  readonly moves?: readonly Declaration[] | undefined
-  readonly inForce?: readonly Move[] | undefined
-  readonly establishedBy?: DeclarationRights['establishedBy'] | undefined
+  readonly movesRefused: number[]
+  readonly rights: DeclarationRights
 }
 
 /**
@@ -43,14 +39,12 @@ export interface Declaring {
  * where all that is suspect does.
  */
 export function underDeclarations(
-  declaring: Declaring,
-  isEvident: IsEvident,
+  asked: DeclarationRights,
+  { moves, inForce }: { readonly moves: readonly Declaration[]; readonly inForce: readonly Move[] },
   report: Report,
-): { readonly policy: ResolvedPolicy; readonly movesRefused: number[]; readonly rights: DeclarationRights } {
-  const { trunk, before, agent, moves = [], inForce = [] } = declaring
-  const establishedBy = declaring.establishedBy ?? (() => undefined)
-  const policy = withMoves(declaring.policy, inForce)
-  const rights = { trunk, before, policy, agent, isEvident, establishedBy }
+): UnderDeclarations {
+  const policy = withMoves(asked.policy, inForce)
+  const rights = { ...asked, policy }
   const movesRefused: number[] = []
   const holding = moves.filter((move, i): move is Declaration & Move => {
     const fault = declarationFault(move, rights)

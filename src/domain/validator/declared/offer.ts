@@ -9,23 +9,24 @@ import { type DeclarationRights, declarationFault } from './declarations.ts'
 import { hasLikeMembers } from './learn.ts'
 
 /** It holds for this one as for the members beside it, where it may; else for this one alone. Undefined where the agent may not declare it. */
-export function offersBy(rights: DeclarationRights): (change: Change) => Finding['declare'] {
-  const known = new Map<string, boolean>()
+export function offerFor(
+  { kind, place, before, after }: Change,
+  rights: DeclarationRights,
+  known: Map<string, boolean>,
+): Finding['declare'] {
   const isOffered = (path: string, as: Move['as']): boolean => {
     const name = `${as} ${path}`
     const isPermitted = known.get(name) ?? declarationFault({ path, as, reason: 'offered' }, rights) === undefined
     known.set(name, isPermitted)
     return isPermitted
   }
-  return ({ kind, place, before, after }) => {
-    if (kind !== 'changed' || after === undefined) return undefined
-    const paths = [...new Set([generalPath(rights.before, place), formatPointer(place)])]
-    for (const as of kindsOf(before, after)) {
-      const path = paths.find((each) => isOffered(each, as))
-      if (path !== undefined) return { path, as, reason: '' }
-    }
-    return undefined
+  if (kind !== 'changed' || after === undefined) return undefined
+  const paths = [...new Set([generalPath(rights.before, place), formatPointer(place)])]
+  for (const as of kindsOf(before, after)) {
+    const path = paths.find((each) => isOffered(each, as))
+    if (path !== undefined) return { path, as, reason: '' }
   }
+  return undefined
 }
 
 /** Kinds that the change keeps, the narrowest first. */

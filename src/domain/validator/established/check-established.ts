@@ -21,7 +21,7 @@ import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
 import { compareValues } from './compare-values.ts'
 import { judgeChange, judgeEntries, noteDifference } from './judge-change.ts'
-import { type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
+import { declaresPlaces, type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
 import { checkRestated } from './restated.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { type Superseded, supersededTree } from './superseded.ts'
@@ -77,7 +77,7 @@ export function* checkEstablished(input: EstablishedInput, report: Report, pause
     const gained: string[] = []
     for (const key of differingKeys(level)) {
       const earlier = report.differences
-      judging.below.isProse = !isProtected(key) && isProse(key) && !isConversation(level.before[key])
+      judging.below.isProse = !isProtected(key) && isProse(key) && mayContradict(level.before[key], input)
       if (isProtected(key) || judging.below.isProse)
         yield* checkKey(judging, key, { level, rules: rulesBelow(rules, key) })
       else compareOther(key, level, report)
@@ -173,7 +173,8 @@ function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): 
       message,
     })
   }
-  const holding = checkSupersessions(inputs, { before, after, trunk }, report, policy.supersede?.reasonMinChars)
+  const shortest = policy.supersede?.reasonMinChars
+  const holding = inputs.length === 0 ? [] : checkSupersessions(inputs, { before, after, trunk }, report, shortest)
   const [changes, gains]: [Change[], Gain[]] = [[], []]
   const below = { isProse: false }
   return {
@@ -195,6 +196,11 @@ function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): 
 }
 
 /** Messages of a model: the earlier ones are replaced by a summary as they grow. */
+/** What is below a key of prose. A text that no rule is declared for never does, nor what was said in turns. */
+function mayContradict(value: Json | undefined, { policy }: EstablishedInput): boolean {
+  return typeof value === 'string' ? declaresPlaces(policy) : !isConversation(value)
+}
+
 function isConversation(value: Json | undefined): boolean {
   return Array.isArray(value) && value.every((each) => isJsonObject(each) && 'role' in each && 'content' in each)
 }

@@ -2,6 +2,7 @@
 
 import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { ListRule, Move, PlacePolicy } from '../../../../schemas/place-policy.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 
 export interface Tolerance {
   readonly absolute?: number | undefined
@@ -103,6 +104,11 @@ export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
     below.set(rules, made)
   }
   return made.get(`${token}`) ?? (made.get(UNNAMED) as PlaceRules)
+}
+
+/** Whether a change of a place may be refused or permitted by what the policy says of that place. */
+export function declaresPlaces({ immutable, monotonic, moves }: ResolvedPolicy): boolean {
+  return [immutable, monotonic, moves].some((declared) => declared !== undefined)
 }
 
 function inherited(move: Move | undefined): Move | undefined {

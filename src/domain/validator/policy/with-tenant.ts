@@ -1,7 +1,7 @@
 /** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
 import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
 import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
-import { DEFAULT_FREE_KEYS, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { freeKeysOf, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { joinedRules } from '../../redaction/joined-rules.ts'
 import { type Refusal, refusal } from '../../refusal.ts'
 import { stricter } from './stricter.ts'
@@ -67,12 +67,20 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
   return { ...named, ...stricter(run, tenant) }
 }
 
-/** A key is free where all who name free keys free it; what is freed alone by one is the most that is. */
-function freeOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'free' | 'freeOnly'> {
-  if (run.freeOnly === undefined && tenant.freeOnly === undefined) return { free: common(run.free, tenant.free) }
-  const named = ({ free, freeOnly }: PolicyObject): Keys =>
-    freeOnly ?? (free === undefined ? undefined : [...free, ...DEFAULT_FREE_KEYS])
-  return { freeOnly: common(named(run), named(tenant)), free: undefined }
+/** Where both speak of it, a key is as free as the stricter of them has it; what is freed alone by one is the most that is. */
+function freeOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'free' | 'freeOnly' | 'prose'> {
+  const [ours, theirs] = [run, tenant].filter(speaksOfFree).map(freeKeysOf)
+  if (ours === undefined) return {}
+  const { free, prose } = ours
+  if (theirs === undefined) return { free: [...free], prose: [...prose], freeOnly: undefined }
+  const both = free.filter((key) => theirs.free.includes(key))
+  const loose = [...theirs.free, ...theirs.prose]
+  const texts = [...free, ...prose].filter((key) => loose.includes(key) && !both.includes(key))
+  return { free: both, prose: [...new Set(texts)], freeOnly: undefined }
+}
+
+function speaksOfFree({ free, freeOnly, prose }: PolicyObject): boolean {
+  return [free, freeOnly, prose].some((keys) => keys !== undefined)
 }
 
 function joinedOrNone(run: PolicyObject['redaction'], tenant: PolicyObject['redaction']): PolicyObject['redaction'] {
@@ -83,11 +91,6 @@ type Keys = readonly string[] | undefined
 
 function union(a: Keys, b: Keys): string[] | undefined {
   return a === undefined && b === undefined ? undefined : [...new Set([...(a ?? []), ...(b ?? [])])]
-}
-
-function common(a: Keys, b: Keys): string[] | undefined {
-  if (a === undefined || b === undefined) return (a ?? b)?.slice()
-  return a.filter((key) => b.includes(key))
 }
 
 function protectedByBoth(a: PolicyObject['protect'], b: PolicyObject['protect']): PolicyObject['protect'] {

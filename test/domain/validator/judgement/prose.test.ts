@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { PolicyObject } from '../../../../schemas/policy.ts'
-import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { DEFAULT_FREE_KEYS, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { underTenantPolicy } from '../../../../src/domain/validator/policy/with-tenant.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
@@ -58,16 +58,18 @@ test('what a policy names free is free whole, freeOnly takes the place of the de
   assert.is(said({ notes: 'a' }, { notes: 'b' }, { immutable: ['/notes'] }), 'reject /notes')
 })
 
-test('of run and tenant a key is free where both free it (JUD-23)', () => {
+test('of run and tenant a key is as free as the stricter has it (JUD-23)', () => {
   const freed = (run: PolicyObject, tenant: PolicyObject): unknown => {
     const started = underTenantPolicy(run, tenant)
-    return started.ok ? [started.policy.free, started.policy.prose?.length === 0] : started
+    return started.ok ? [started.policy.free, started.policy.prose] : started
   }
-  assert.equal(freed({ free: ['a', 'b'] }, { free: ['b', 'c'] }), [['b'], false])
-  assert.equal(freed({ free: ['a'] }, {}), [['a'], false])
-  assert.equal(freed({ free: ['a'] }, { freeOnly: ['b'] }), [[], true])
-  assert.equal(freed({ freeOnly: ['a', 'notes'] }, { free: ['b'] }), [['notes'], true])
-  assert.equal(freed({ freeOnly: [] }, {}), [[], true])
+  const usual = [...DEFAULT_FREE_KEYS]
+  assert.equal(freed({ free: ['a', 'b'] }, { free: ['b', 'c'] }), [['b'], usual])
+  assert.equal(freed({ free: ['a'] }, {}), [['a'], usual])
+  assert.equal(freed({ free: ['a'] }, { freeOnly: ['b'] }), [[], []])
+  assert.equal(freed({ freeOnly: ['a', 'notes'] }, { free: ['b'] }), [[], ['notes']])
+  assert.equal(freed({ free: ['notes'] }, { prose: ['notes', 'x'], free: ['y'] }), [[], ['notes']])
+  assert.equal(freed({ freeOnly: [] }, {}), [[], []])
 })
 
 test.run()
