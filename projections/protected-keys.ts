@@ -2,7 +2,7 @@
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 
 export type ProtectionPolicy = Pick<ResolvedPolicy, 'criticalKeys'> &
-  Partial<Pick<ResolvedPolicy, 'rules' | 'protect' | 'free'>>
+  Partial<Pick<ResolvedPolicy, 'rules' | 'protect' | 'free' | 'prose'>>
 
 /** A policy lives as long as its run, and is asked about the same keys again and again. */
 const known = new WeakMap<ProtectionPolicy, (key: string) => boolean>()
@@ -19,14 +19,29 @@ export function protectedBy(policy: ProtectionPolicy): (key: string) => boolean 
   return isProtected
 }
 
-function rulesOf({ rules, criticalKeys, protect = '*', free = [] }: ProtectionPolicy): (key: string) => boolean {
+function rulesOf({
+  rules,
+  criticalKeys,
+  protect = '*',
+  free = [],
+  prose = [],
+}: ProtectionPolicy): (key: string) => boolean {
   const critical = new Set(criticalKeys)
   if (rules === undefined || rules === 1) return (key) => critical.has(key)
   const named = protect === '*' ? undefined : new Set(protect)
-  const freeWords = new Set(free.map(foldFreeKey))
+  const freeWords = new Set([...free, ...prose].map(foldFreeKey))
   return (key) => {
     if (critical.has(key)) return true
     return named === undefined ? !freeWords.has(foldFreeKey(key)) : named.has(key)
+  }
+}
+
+/** Whether a key that is not protected holds prose: its texts are free, its data is not. */
+export function proseBy({ free = [], prose = [] }: ProtectionPolicy): (key: string) => boolean {
+  const [freeWords, proseWords] = [free, prose].map((keys) => new Set(keys.map(foldFreeKey)))
+  return (key) => {
+    const folded = foldFreeKey(key)
+    return proseWords?.has(folded) === true && freeWords?.has(folded) !== true
   }
 }
 

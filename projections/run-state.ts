@@ -6,13 +6,14 @@ import type { CallStatus } from '../schemas/call-status.ts'
 import type { EventBody } from '../schemas/events.ts'
 import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
+import type { Move } from '../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { RunStatus } from '../schemas/run-status.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
 import type { HeldSignal, WaitState } from './wait-state.ts'
 
-export const RUN_PROJECTION_VERSION = 12
+export const RUN_PROJECTION_VERSION = 13
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -97,6 +98,13 @@ export interface Spend {
   cost: string
   reservedTokens: number
   reservedCost: string
+}
+
+/** A place that an agent declared to move, and the step whose handoff says so. */
+export interface DeclaredMove extends Pick<Move, 'path' | 'as' | 'by'> {
+  readonly reason: string
+  readonly agent: string
+  readonly step: number
 }
 
 /** A context that was established: step 0 is the empty one of RunStarted. */
@@ -201,6 +209,8 @@ export interface RunState {
     readonly contextDigest: string
     readonly context: JsonObject
   }
+  /** What agents declared to move, in the order of their handoffs: made anew with each change. */
+  declared: readonly DeclaredMove[]
   /** The last verdict of a judge on an accepted handoff. */
   judgement?: Pick<EventBody<'JudgementRecorded'>, 'step' | 'verdict' | 'reason' | 'findings'>
   rejections: number

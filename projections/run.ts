@@ -12,6 +12,7 @@ import { envelopeCharge, foldBudget } from './run-budget.ts'
 import { CALL_FOLDS, endLeases } from './run-calls.ts'
 import { FORK_FOLDS } from './run-forks.ts'
 import {
+  type DeclaredMove,
   EMPTY_CONTEXT_DIGEST,
   foldSigned,
   RUN_PROJECTION_VERSION,
@@ -107,6 +108,7 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     step,
     lineage: [{ step, revision: header.revision, eventId: header.id, agent: '', context: contextDigest }],
     snapshot: { step, revision: header.revision, contextDigest, context },
+    declared: [],
     rejections: 0,
     rewinds: 0,
     agents: {},
@@ -161,8 +163,24 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   const { revision, id: eventId } = header
   state.lineage.push({ step: data.step, revision, eventId, agent, context: data.context })
   state.agents[safeKey(agent)] = true
+  foldDeclared(state, data)
   foldSigned(state, data)
   if (data.v > 1) foldSnapshot(state)
+}
+
+/** Of what was declared beside a handoff, what holds: that its kind is one of those that there are is checked before. */
+export function heldMoves({
+  moves = [],
+  movesRefused = [],
+}: Pick<EventBody<'EnvelopeAccepted'>, 'moves' | 'movesRefused'>): readonly HeldMove[] {
+  return moves.filter((_, i) => !movesRefused.includes(i)) as HeldMove[]
+}
+
+type HeldMove = Omit<DeclaredMove, 'agent' | 'step'>
+
+function foldDeclared(state: RunState, { agent, step, moves, movesRefused }: EventBody<'EnvelopeAccepted'>): void {
+  const inForce = heldMoves({ moves, movesRefused }).map((move) => ({ ...move, agent, step }))
+  if (inForce.length > 0) state.declared = [...state.declared, ...inForce]
 }
 
 function foldRejected(state: RunState, data: EventBody<'EnvelopeRejected'>): void {
@@ -190,6 +208,9 @@ function foldSnapshot(state: RunState): void {
 
 function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
   while (state.lineage.length > 1 && (state.lineage.at(-1)?.step ?? 0) > data.toStep) state.lineage.pop()
+  if (state.declared.some(({ step }) => step > data.toStep)) {
+    state.declared = state.declared.filter(({ step }) => step <= data.toStep)
+  }
   // A refusal leaves what is established; those that 0.1.0 recorded went back to its last snapshot.
   const current = data.context === state.contextDigest ? state.context : state.snapshot.context
   state.context = data.restored ?? current

@@ -1,6 +1,7 @@
 /** @module Members that accepted, refused and rewound handoffs have in common. */
 import { z } from 'zod'
 import { Digest, Name } from './names.ts'
+import { Declarations } from './place-policy.ts'
 import { Redacted } from './redaction.ts'
 import { HandoffMode, JsonRecord, Scope, Supersession, Tokens } from './values.ts'
 
@@ -22,6 +23,8 @@ export const handoff = {
   tokens: Tokens.optional(),
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).optional(),
+  /** Places that the agent declared to move. */
+  moves: Declarations.optional(),
   /** The agent's own detached JWS over the envelope (SEAL-14). */
   signature: z.string().optional(),
   /** Digest of what it is over: the same is not taken a second time, whatever its signature (SEAL-16). Absent in records of 0.1.0. */

@@ -1,5 +1,6 @@
 /** @module What the validator found in a handoff (JUD-26): the same shape in events, answers and `countersign validate`. */
 import { z } from 'zod'
+import { MOVE_KINDS } from './value-forms.ts'
 import { JsonValue } from './values.ts'
 
 /** Findings kept in full; beyond them only `findingsTotal` counts on. */
@@ -16,6 +17,7 @@ export const RULES = [
   'ungrounded',
   'evidence-truncated',
   'supersedes-invalid',
+  'declaration-refused',
   'invalid-input',
   // Of rule set 2:
   'duplicate-identity',
@@ -57,6 +59,8 @@ export const Finding = z.strictObject({
   wouldRefuse: z.literal(true).optional(),
   /** What permits the change, once `reason` says why: an entry for `supersedes`. */
   supersede: z.strictObject({ path: z.string(), reason: z.string() }).optional(),
+  /** What would make the change one of a place that moves, once `reason` says why it does: an entry for `moves`. */
+  declare: z.strictObject({ path: z.string(), as: z.enum(MOVE_KINDS), reason: z.string() }).optional(),
   /** Where the established value stands that this one is at odds with, where that is not at `path`: a JSON Pointer into `before`. */
   of: z.string().optional(),
   /** What established the value that is at odds (rule set 2): the step, and the event of the run. */

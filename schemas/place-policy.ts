@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { APPROVAL_RULES_MAX, ApprovalRule } from './approval.ts'
 import { parseExpression } from './expression.ts'
-import { NAME_MAX_CHARS } from './value-forms.ts'
+import { MOVE_KINDS, NAME_MAX_CHARS } from './value-forms.ts'
 
 /** JSON text of a policy. */
 export const POLICY_MAX_CHARS = 32 * 1024
@@ -43,8 +43,8 @@ const Invariant = z.strictObject({
     }),
 })
 
-export const MOVE_KINDS = ['counter', 'clock', 'gauge', 'cursor', 'done', 'state', 'log', 'free'] as const
 const STATES_MAX = 32
+const REASON_MAX_CHARS = 1024
 
 const Move = z
   .strictObject({
@@ -52,15 +52,47 @@ const Move = z
     as: z.enum(MOVE_KINDS, `is one of ${MOVE_KINDS.join(', ')}`),
     /** The words of a `state`, the first one first. */
     order: z.array(Key).min(2).max(STATES_MAX).optional(),
-    reason: z.string().max(1024).optional(),
+    /** Of a `gauge`, the place that has to change with it; of a `derived` one, the name of the invariant that keeps it true. */
+    by: z.string().min(1).max(POINTER_MAX_CHARS).optional(),
+    reason: z.string().max(REASON_MAX_CHARS).optional(),
   })
-  .refine(({ as, order }) => (as === 'state') === (order !== undefined), {
-    message: 'a state has the order of its words, as order: [first, ..., last], and nothing else has one',
-    path: ['order'],
-  })
+  .superRefine(checkTogether)
 
-/** Places that move, declared by whoever runs the ledger or begins the run: no manifest has them. */
+/** What the members of a declaration say together. */
+function checkTogether({ as, order, by }: MoveMembers, context: z.RefinementCtx): void {
+  const issue = (path: string, message: string): void => context.addIssue({ code: 'custom', path: [path], message })
+  if ((as === 'state') !== (order !== undefined))
+    issue('order', 'a state has the order of its words, as order: [first, ..., last], and nothing else has one')
+  if (as === 'derived' && by === undefined)
+    issue('by', 'a derived place names the invariant of the policy that keeps it true, as by: "its name"')
+  if (as === 'gauge' && by !== undefined && !Pointer.safeParse(by).success)
+    issue('by', 'of a gauge, by is the JSON Pointer of the place that has to change with it')
+  if (by !== undefined && as !== 'gauge' && as !== 'derived') issue('by', 'only a gauge and a derived place have by')
+}
+
+interface MoveMembers {
+  readonly as: (typeof MOVE_KINDS)[number]
+  readonly order?: readonly string[] | undefined
+  readonly by?: string | undefined
+}
+
+/** Places that move, as a policy declares them. */
 export const Moves = z.array(Move).max(PLACES_MAX)
+
+/**
+ * A place that moves, as an agent declares it beside a handoff: with the reason for it. What is wrong with one is a finding, as it is with an entry for
+ * `supersedes`: an agent can mend it.
+ */
+export const Declaration = z.strictObject({
+  path: z.string().max(4096),
+  as: z.string().max(64),
+  by: z.string().max(4096).optional(),
+  reason: z.string().max(4096),
+})
+
+/** Declarations of one handoff. */
+export const DECLARATIONS_MAX = 64
+export const Declarations = z.array(Declaration).max(DECLARATIONS_MAX)
 
 const SupersedeRights = z.strictObject({
   /** Agents that may supersede; without it all may. */
@@ -105,6 +137,8 @@ export const PLACE_POLICY = {
   overshoot: z.enum(['record', 'refuse']).optional(),
   /** What a suspect change comes to: it is accepted with a warning (the default), or refused as a certain one is. */
   suspect: Suspect.optional(),
+  /** Whether agents may declare places that move, each beside its handoff: `reasoned` (the default), or `none`. */
+  declare: z.enum(['reasoned', 'none']).optional(),
   /** `record`: nothing is refused, and each finding that would refuse says so. */
   enforce: z.enum(['record', 'refuse']).optional(),
   /** Calls that somebody has to approve before they run. */
@@ -116,8 +150,14 @@ export function isWithinPolicySize(policy: object): boolean {
 }
 export const POLICY_TOO_LARGE = `a policy has at most ${POLICY_MAX_CHARS} characters`
 
+/** Whether a pointer may name places that move. */
+export function isPlacePointer(pointer: string): boolean {
+  return Pointer.safeParse(pointer).success
+}
+
 export const PlacePolicy = z.strictObject(PLACE_POLICY).refine(isWithinPolicySize, POLICY_TOO_LARGE)
 
 export type Move = z.infer<typeof Move>
+export type Declaration = z.infer<typeof Declaration>
 export type ListRule = z.infer<typeof ListRule>
 export type PlacePolicy = z.infer<typeof PlacePolicy>

@@ -8,9 +8,14 @@ import { SignalPolicy } from './waiting.ts'
 /** A policy names at most so many critical keys, and as many protected and free ones. */
 export const CRITICAL_KEYS_MAX = 64
 
+/** A tenant's keys and a run's come together here. */
+const PROSE_KEYS_MAX = 2 * CRITICAL_KEYS_MAX
+
 const RULES_2_MEMBERS = [
   'protect',
   'free',
+  'freeOnly',
+  'prose',
   'moves',
   'lists',
   'monotonic',
@@ -22,12 +27,14 @@ const RULES_2_MEMBERS = [
   'restated',
   'judge',
   'suspect',
+  'declare',
   'enforce',
 ] as const
 
 const Base = z.enum(['default', 'relay'])
 const Ungrounded = z.enum(['off', 'warn', 'reject'])
-const TopLevelKeys = z.array(z.string().min(1).max(NAME_MAX_CHARS)).max(CRITICAL_KEYS_MAX)
+const Names = z.array(z.string().min(1).max(NAME_MAX_CHARS))
+const TopLevelKeys = Names.max(CRITICAL_KEYS_MAX)
 const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
@@ -37,7 +44,12 @@ export const PolicyObject = z
     rules: Rules.optional(),
     criticalKeys: TopLevelKeys.optional(),
     protect: Protect.optional(),
+    /** Free beside the keys of the default. */
     free: TopLevelKeys.optional(),
+    /** Free instead of the keys of the default. */
+    freeOnly: TopLevelKeys.optional(),
+    /** Keys whose texts are free, instead of those of the default. */
+    prose: Names.max(PROSE_KEYS_MAX).optional(),
     moves: Moves.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
@@ -71,6 +83,8 @@ export const ResolvedPolicy = z.strictObject({
   rules: Rules.optional(),
   protect: z.union([z.literal('*'), z.array(z.string()).readonly()]).optional(),
   free: z.array(z.string()).readonly().optional(),
+  /** Keys whose texts are free, and whose data is suspect where it changes. Absent from the record of runs that began before there were such. */
+  prose: z.array(z.string()).readonly().optional(),
   moves: Moves.readonly().optional(),
   lists: PLACE_POLICY.lists,
   monotonic: PLACE_POLICY.monotonic,
@@ -83,6 +97,7 @@ export const ResolvedPolicy = z.strictObject({
   judge: PLACE_POLICY.judge,
   /** Absent from the record of runs that began before there were suspects: all that is unexplained is refused there. */
   suspect: PLACE_POLICY.suspect,
+  declare: PLACE_POLICY.declare,
   enforce: PLACE_POLICY.enforce,
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,

@@ -4,6 +4,7 @@ import { Approve } from './approval.ts'
 import { Compensate, LeaseOwner, Unrecorded } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
+import { Declarations } from './place-policy.ts'
 import { Policy } from './policy.ts'
 import { KEY_MAX_CHARS, LEASE_MAX_MS, LEASE_MIN_MS, RESERVATION_DEADLINE_MAX_MS, TAGS_MAX } from './value-forms.ts'
 import {
@@ -60,6 +61,8 @@ export const PostEnvelope = z.strictObject({
   tokens: Tokens.optional(),
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).max(256).optional(),
+  /** Places that move from now on, each in its kind: in force once the handoff is accepted, to the end of the run. */
+  moves: Declarations.optional(),
   signature: z.string().max(4096).optional(),
   ...CallFields,
 })
@@ -217,6 +220,8 @@ export const ReportBranch = z
     score: z.number().optional(),
     tokens: Tokens.optional(),
     supersedes: z.array(Supersession).max(256).optional(),
+    /** As of an envelope; in force once the branch is merged. */
+    moves: Declarations.optional(),
     /** Digest of the fork's `parent`: required where the output is signed. */
     parent: Digest.optional(),
     signature: z.string().max(4096).optional(),

@@ -5,7 +5,7 @@ import { RULES_NOW } from './value-forms.ts'
 
 /** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
 export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']
-/** Top-level keys of work in progress: free to change under rule set 2. Case, `_` and `-` do not matter. */
+/** Top-level keys of work in progress: their texts are free to change. Case, `_` and `-` do not matter. */
 export const DEFAULT_FREE_KEYS: readonly string[] = (
   'summary notes note draft drafts outline plan next_step next_steps message messages analysis recommendation recommendations progress scratch ' +
   'scratchpad thoughts thinking reasoning comment comments memo log todo todos checklist runbook agenda open_questions answer reply response text output content'
@@ -29,7 +29,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ...first,
     rules: RULES_NOW,
     protect: inputs.protect ?? '*',
-    free: [...new Set(inputs.free ?? DEFAULT_FREE_KEYS)],
+    ...freeKeysOf(inputs),
     restated: inputs.restated ?? 'sure',
     suspect: inputs.suspect ?? 'record',
     ...(inputs.moves === undefined ? {} : { moves: inputs.moves }),
@@ -37,10 +37,22 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
   }
 }
 
+/** Keys that are free with all that is below them, and keys of which the texts are. */
+export function freeKeysOf({ free, freeOnly, prose }: PolicyObject): {
+  readonly free: readonly string[]
+  readonly prose: readonly string[]
+} {
+  return {
+    free: [...new Set(freeOnly ?? free ?? [])],
+    prose: [...new Set(prose ?? (freeOnly === undefined ? DEFAULT_FREE_KEYS : []))],
+  }
+}
+
 function declaredPlaces(
   inputs: PolicyObject,
 ): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'suspect' | 'approve' | 'overshoot'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge, enforce } = inputs
+  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge, enforce, declare } =
+    inputs
   return {
     ...(lists === undefined ? {} : { lists }),
     ...(monotonic === undefined ? {} : { monotonic }),
@@ -51,5 +63,6 @@ function declaredPlaces(
     ...(minConfidence === undefined ? {} : { minConfidence }),
     ...(judge === undefined ? {} : { judge }),
     ...(enforce === undefined ? {} : { enforce }),
+    ...(declare === undefined ? {} : { declare }),
   }
 }

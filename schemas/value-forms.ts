@@ -88,3 +88,17 @@ export const VALUE_MAX_BYTES = 8 * 1024 * 1024
 export const INLINE_CEILING_BYTES = 512 * 1024
 /** Canonical text of a signal's payload, in bytes: what is larger is handed over as where it is kept. */
 export const SIGNAL_MAX_BYTES = 64 * 1024
+
+/** Kinds in which a place of a context may move. */
+export const MOVE_KINDS = [
+  'counter',
+  'clock',
+  'gauge',
+  'cursor',
+  'done',
+  'state',
+  'log',
+  'derived',
+  'text',
+  'free',
+] as const

@@ -6,6 +6,7 @@ import { Digest, Name, RunId } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
 import { Redacted } from '../redaction.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
+import { MOVE_KINDS } from '../value-forms.ts'
 import { Failure, JsonRecord, JsonValue, Uuid, ValueRef } from '../values.ts'
 import { type Answer, list, READ } from './answer.ts'
 import { BudgetTotals } from './budget.ts'
@@ -35,6 +36,16 @@ const OpenWait = z.strictObject({
   waitId: Uuid.optional(),
   since: Time,
   until: z.string().optional(),
+})
+
+/** A place that an agent declared to move, by the handoff of a step. */
+const DeclaredMove = z.strictObject({
+  path: z.string(),
+  as: z.enum(MOVE_KINDS),
+  by: z.string().optional(),
+  reason: z.string(),
+  agent: Name,
+  step: Step,
 })
 
 const ChildRun = z.strictObject({
@@ -67,6 +78,7 @@ export const RunAnswer = z
     rewinds: z.int().min(0),
     agents: list(Name),
     policy: ResolvedPolicy,
+    declared: list(DeclaredMove).optional(),
     budget: BudgetTotals,
     calls: z.int().min(0),
     openCalls: list(OpenCall),

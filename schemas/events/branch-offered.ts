@@ -5,6 +5,7 @@ import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { ofBranch } from '../fork.ts'
 import { Digest } from '../names.ts'
+import { Declarations } from '../place-policy.ts'
 import { Redacted } from '../redaction.ts'
 import { JsonRecord, Supersession } from '../values.ts'
 
@@ -28,6 +29,9 @@ export const BranchOffered = eventType({
     /** Digest of the payload's JCS bytes. */
     output: Digest,
     supersedes: z.array(Supersession).optional(),
+    /** Places that the agent declared to move, and which of them, counted from 0, are refused. */
+    moves: Declarations.optional(),
+    movesRefused: z.array(z.int().min(0)).optional(),
     manifestHash: Digest.optional(),
     /** The agent's own detached JWS over the output as an envelope of mode `extend` on the fork's `parent`. */
     signature: z.string().optional(),

@@ -24,6 +24,8 @@ export const EnvelopeAccepted = eventType({
       context: Digest,
       rules,
       confidence: z.number().optional(),
+      /** Which of `moves`, counted from 0, are not in force: why is in the findings. */
+      movesRefused: z.array(z.int().min(0)).optional(),
       /** Warnings; errors would have refused it. */
       findings: z.array(Finding).optional(),
       /** The run as this event leaves it. Always there since version 2. */

@@ -157,7 +157,7 @@ function exceededRefusal(state: RunState, env: Env, refusing: Refusing): Refused
 
 type HandedOver = Pick<PostEnvelope, 'agent' | 'tokens'>
 type Placed = HandedOver &
-  Pick<PostEnvelope, 'payload' | 'add' | 'mode' | 'supersedes' | 'manifestHash' | 'scope' | 'occurrence'>
+  Pick<PostEnvelope, 'payload' | 'add' | 'mode' | 'supersedes' | 'moves' | 'manifestHash' | 'scope' | 'occurrence'>
 
 /** The limit that these tokens would pass. */
 function tokensOverLimit(state: RunState, handed: HandedOver, env: Env): Exceeded | undefined {
@@ -182,9 +182,11 @@ export function refusedTokens(state: RunState, envelope: Placed, env: Env): Refu
 }
 
 function placeOf(envelope: Placed, env: Env): NonNullable<EventBody<'BudgetExceeded'>['handoff']> {
-  const { mode = 'replace', payload, add = null, supersedes = null, manifestHash = null, scope, occurrence } = envelope
+  const { mode = 'replace', payload, add = null, supersedes = null, moves, manifestHash = null } = envelope
+  const { scope, occurrence } = envelope
+  const content = { mode, payload, add, supersedes, manifestHash, ...(moves !== undefined && { moves }) }
   return {
-    content: env.digestOf({ mode, payload, add, supersedes, manifestHash } as JsonObject),
+    content: env.digestOf(content as JsonObject),
     ...(scope === undefined ? {} : { scope }),
     ...(occurrence === undefined ? {} : { occurrence }),
   }

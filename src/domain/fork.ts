@@ -175,10 +175,11 @@ interface Report {
 function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decision> {
   const { branch, output, body } = inputs
   const { agent, manifestHash } = branch
-  const { add, tokens, supersedes, signature, parent } = body
+  const { add, tokens, supersedes, moves, signature, parent } = body
   const manifest = state.manifests[safeKey(agent)]
   const established = establishedDigest(state, env.headDigest ?? '')
-  const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, add, tokens, supersedes, signature }
+  const said = { add, tokens, supersedes, moves, signature }
+  const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, ...said }
   const envelope = withDigest({ ...posted, parent: parent ?? established }, env)
   const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
@@ -233,7 +234,8 @@ function offeredDraft(
   verdict: Judgement & { rules?: number },
   env: Env,
 ): Draft {
-  const { add, score, supersedes, signature } = body
+  const { add, score, supersedes, moves, signature } = body
+  const { movesRefused } = verdict
   return {
     type: 'BranchOffered',
     data: {
@@ -250,6 +252,8 @@ function offeredDraft(
       ...(add === undefined ? {} : { add }),
       output: env.digestOf(output),
       ...(supersedes === undefined ? {} : { supersedes }),
+      ...(moves === undefined ? {} : { moves }),
+      ...(movesRefused === undefined ? {} : { movesRefused }),
       ...(branch.manifestHash === undefined ? {} : { manifestHash: branch.manifestHash }),
       ...(signature === undefined ? {} : { signature }),
       ...(signed === undefined ? {} : { signed }),

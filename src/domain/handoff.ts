@@ -178,13 +178,14 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
 type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>
 
 function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Judgement): HandoffBody {
-  const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
+  const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, moves, signature, signed } = envelope
   return {
     ...{ v: 1, agent, mode, payload, parent },
     ...(add !== undefined && { add }),
     ...(tokens !== undefined && { tokens }),
     ...(manifestHash !== undefined && { manifestHash }),
     ...(supersedes !== undefined && { supersedes }),
+    ...(moves !== undefined && { moves }),
     ...(signature !== undefined && { signature }),
     ...(signed !== undefined && { signed }),
     ...placeOf(envelope),
@@ -207,10 +208,11 @@ function accepted(
   inputs: { context: JsonObject; verdict: Judgement; env: Env },
 ): Decision {
   const { context, verdict, env } = inputs
-  const { findings } = verdict
+  const { findings, movesRefused } = verdict
   const data = {
     ...handoffBody(envelope, state.policy, verdict),
     ...{ v: 2 as const, step: state.step + 1, context: env.digestOf(context) },
+    ...(movesRefused !== undefined && { movesRefused }),
     ...(findings.length > 0 && { findings }),
   }
   return append({ type: 'EnvelopeAccepted', data })

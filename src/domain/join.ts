@@ -2,6 +2,7 @@
 
 import { applyMode } from '../../projections/merge.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
+import { heldMoves } from '../../projections/run.ts'
 import { type BranchState, type ForkState, type RunState, safeKey } from '../../projections/run-state.ts'
 import { type Conflict, unionOf } from '../../projections/three-way.ts'
 import type { EventBody } from '../../schemas/events.ts'
@@ -104,8 +105,8 @@ function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
 
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
-  const { branch, agent, payload, add, confidence, findings, rules, supersedes, manifestHash, signature, signed } =
-    offer
+  const { branch, agent, payload, add, confidence, findings, rules, manifestHash, signature, signed } = offer
+  const { supersedes, moves, movesRefused } = offer
   const context = extended(state, offer)
   const judged = withLaterJudgement(state, { after: context, agents: [agent], offers: [offer] }, UNOBJECTED)
   if (judged.verdict === 'reject') return rejected(state, judged)
@@ -119,6 +120,8 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
       ...(add === undefined ? {} : { add }),
       ...(manifestHash === undefined ? {} : { manifestHash }),
       ...(supersedes === undefined ? {} : { supersedes }),
+      ...(moves === undefined ? {} : { moves }),
+      ...(movesRefused === undefined ? {} : { movesRefused }),
       ...(signature === undefined ? {} : { signature }),
       ...(signed === undefined ? {} : { signed }),
       context: env.digestOf(context),
@@ -147,9 +150,20 @@ function* unionVerdict(
   }
   const { context } = union
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
-  const handoff = { agent: fork.agent, payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
+  // Each was judged with the output that it came with.
+  const moves = offers.flatMap(({ moves, movesRefused = [] }) =>
+    (moves ?? []).filter((_, i) => !movesRefused.includes(i)),
+  )
+  const handoff = {
+    agent: fork.agent,
+    payload: context,
+    ...(supersedes.length > 0 && { supersedes }),
+    ...(moves.length > 0 && { moves }),
+  }
   const agents = [fork.agent, ...offers.map((offer) => offer.agent)]
-  const alone = yield* judge(state, handoff, { context, manifest: undefined, evidence: env.evidence })
+  const granted = moves.length === 0 ? state.declared : [...state.declared, ...heldMoves({ moves })]
+  const judging = { context, manifest: undefined, evidence: env.evidence, granted }
+  const alone = yield* judge(state, { ...handoff, moves: undefined }, judging)
   const verdict = withLaterJudgement(state, { after: context, agents, offers }, alone)
   const { confidence, findings } = verdict
   if (verdict.verdict === 'reject') return rejected(state, verdict)

@@ -13,6 +13,10 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   budget: 'What was spent and reserved, with the limits.',
   bytes: 'Bytes of its canonical text.',
   callId: 'Id of the call, a UUID.',
+  declared: 'Places that agents of the run declared, each with its kind.',
+  'declared.as': 'How the place moves: counter, clock, gauge, cursor, done, log, derived or text.',
+  'declared.by':
+    'Of a gauge the place that has to change with it (JSON Pointer); of a derived place the name of an invariant.',
   callKey: 'By it calls are found whose arguments were left out of the record; base64url.',
   calls: 'Count of calls.',
   childOf: 'The call of another run that this run is the work of.',

@@ -93,6 +93,7 @@ export const MEMBERS: Texts = {
   'budget.cost': 'Most money that the run may spend.',
   criticalKeys: 'Top-level keys that must not vanish from the context.',
   currency: 'Currency of the cost: three letters, as ISO 4217 has them.',
+  declare: 'Whether agents may declare places that move: `reasoned` (the default) or `none`.',
   deadlineMs:
     'Milliseconds after which a reservation that nobody settled counts as spent, as an estimate; default 600,000.',
   detail: 'What was wrong with this request, for people.',
@@ -106,7 +107,8 @@ export const MEMBERS: Texts = {
   fence: 'Number of the claim that this settles or renews: refused where a newer claim exists.',
   findings: 'What the judge objects to, each with its place and why; at most 20.',
   fork: 'Id of the fork that a command of a batch is about.',
-  free: 'Top-level keys of work in progress, which may change freely.',
+  free: 'Top-level keys that may change freely, beside those of work in progress, whose texts may.',
+  freeOnly: 'Top-level keys that may change freely, instead of those of work in progress.',
   group: 'Calls of one group run side by side, and are undone side by side.',
   id: 'Id of the run; a second start of the same id, name and input resumes it. Default: a new UUID.',
   immutable: 'Places that do not change, superseded or not (JSON Pointers).',
@@ -136,8 +138,12 @@ export const MEMBERS: Texts = {
   mode: 'How the payload meets the context: `replace` (the default), `merge` (RFC 7396) or `extend`.',
   model: 'Name of the model.',
   monotonic: 'Numbers that may move one way, `up` or `down`, by their place.',
-  moves: 'Places that move, each with its kind; a tenant whose policy has them speaks alone.',
-  'moves.as': 'How the place moves: counter, clock, gauge, cursor, done, state, log or free.',
+  moves:
+    'Places that move, each with its kind. Beside a handoff: what its agent declares, each with its reason, at most 64. In a policy: a tenant whose policy has them speaks alone.',
+  'moves.as':
+    'How the place moves: counter, clock, gauge, cursor, done, state, log, derived, text or free; state and free are for policies.',
+  'moves.by':
+    'Of a gauge the place that has to change with it (JSON Pointer); of a derived place the name of an invariant.',
   'moves.order': 'The words of a state, the first one first.',
   'moves.path': 'The place (JSON Pointer; `*` is any key or list member).',
   'moves.reason': 'Why, for people.',
@@ -166,6 +172,7 @@ export const MEMBERS: Texts = {
     'Policy that handoffs are judged by: `default`, `relay`, or one with changes. Of a manifest: adds to that of the run.',
   promptDigest: 'Digest of what the judge was asked.',
   protect: 'Top-level keys that stay established; `*` for all but the free ones.',
+  prose: 'Top-level keys of which the texts may change freely, instead of those of work in progress.',
   provider: "Name of the model's provider.",
   reads: 'Top-level keys of the context that the agent may see; absent: all.',
   reason: 'Why, for people; it goes on record.',

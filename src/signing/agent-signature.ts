@@ -8,6 +8,8 @@ import { type PublicKeyAlgorithm, type PublicKeyUse, publicKeyFromJwk } from './
 import { parseStrictJson } from './strict-json.ts'
 
 export const ENVELOPE_TYP = 'countersign-envelope+jws'
+/** Of an envelope that declares moving places: what signs by the first type does not cover them. */
+export const ENVELOPE_WITH_MOVES_TYP = 'countersign-envelope-2+jws'
 
 /** Room for a header with a kid and a 64-byte signature, and no more. */
 const SIGNATURE_MAX_CHARS = 2048
@@ -26,6 +28,7 @@ export interface SignedEnvelope {
   readonly tokens?: Json | undefined
   readonly manifestHash?: string | undefined
   readonly supersedes?: Json | undefined
+  readonly moves?: readonly object[] | undefined
 }
 
 type AgentSignatureFault =
@@ -53,6 +56,7 @@ const MEMBERS = [
   'tokens',
   'manifestHash',
   'supersedes',
+  'moves',
 ] as const satisfies readonly (keyof SignedEnvelope)[]
 
 /** The bytes under the signature: JCS of these members and no others. */
@@ -60,7 +64,7 @@ export function envelopeSigningInput(envelope: SignedEnvelope): Uint8Array {
   const signed: Record<string, Json> = {}
   for (const member of MEMBERS) {
     const value = envelope[member]
-    if (value !== undefined) signed[member] = value
+    if (value !== undefined) signed[member] = value as Json
   }
   return Buffer.from(canonicalJson(signed), 'utf8')
 }
@@ -69,12 +73,16 @@ export function envelopeSigningInput(envelope: SignedEnvelope): Uint8Array {
  * Checks a detached JWS against the agent's registered key. The key comes from the registry alone: `jwk`, `jku`, `x5u` and `x5c`
  * in the header are ignored. Extensions (`crit`) are refused, save the unencoded payload of RFC 7797. Never throws.
  */
-export function checkAgentSignature(jws: string, input: Uint8Array, jwk: JsonObject): AgentSignatureResult {
+export function checkAgentSignature(
+  jws: string,
+  input: Uint8Array,
+  { jwk, typ = ENVELOPE_TYP }: { readonly jwk: JsonObject; readonly typ?: string },
+): AgentSignatureResult {
   const parts = split(jws)
   if (parts === undefined) return { ok: false, reason: 'malformed' }
   const header = readProtectedHeader(parts.header)
   if (header === undefined) return { ok: false, reason: 'header' }
-  if (header.typ !== ENVELOPE_TYP) return { ok: false, reason: 'typ' }
+  if (header.typ !== typ) return { ok: false, reason: 'typ' }
   if (!extensionsKnown(header)) return { ok: false, reason: 'critical-header' }
 
   const use = publicKeyFromJwk(jwk)

@@ -5,6 +5,7 @@ import { foldSigned, type RunState, safeKey } from '../../projections/run-state.
 import type { JsonObject } from '../../schemas/json.ts'
 import {
   ENVELOPE_TYP,
+  ENVELOPE_WITH_MOVES_TYP,
   envelopeSigningInput,
   isLowS,
   type SignedEnvelope,
@@ -26,7 +27,7 @@ async function open(alg: 'EdDSA' | 'ES256' = 'EdDSA', requireSignature = true) {
     const found = await test.ledger.context(alice, 'r', {})
     return String(found.ok && found.value.parent)
   }
-  const sign = async (changed: Partial<SignedEnvelope> = {}) => {
+  const sign = async (changed: Partial<SignedEnvelope> = {}, typ = ENVELOPE_TYP) => {
     const envelope = {
       ledgerId: test.ledger.ledgerId,
       tenant: alice.tenant,
@@ -37,9 +38,7 @@ async function open(alg: 'EdDSA' | 'ES256' = 'EdDSA', requireSignature = true) {
       payload: { x: 1 },
       ...changed,
     }
-    const jws = await new CompactSign(envelopeSigningInput(envelope))
-      .setProtectedHeader({ alg, typ: ENVELOPE_TYP })
-      .sign(privateKey)
+    const jws = await new CompactSign(envelopeSigningInput(envelope)).setProtectedHeader({ alg, typ }).sign(privateKey)
     const [detached] = signatureSpellings(jws.replace(/\.[^.]*\./, '..')).filter((each) => isLowS(each, jwk))
     return detached ?? ''
   }
@@ -155,5 +154,22 @@ signatures('a signature of an agent without a registered key is refused', async 
   const signature = await at.sign({ agent: 'bob' })
   refusedWith(await at.run.hand('bob', { x: 1 }, { parent: await at.parent(), signature }), 'signature-invalid')
 })
+
+signatures(
+  'what an agent declares to move is under its signature, by a type of its own (SEAL-14, JUD-45)',
+  async () => {
+    const moves = [{ path: '/at', as: 'cursor', reason: 'where it is' }]
+    await using at = await open()
+    const hand = async (signature: string, more: object) =>
+      at.run.hand('ann', { x: 1 }, { parent: await at.parent(), signature, ...more })
+    const typed = await at.sign({ moves }, ENVELOPE_WITH_MOVES_TYP)
+    refusedWith(await hand(typed, {}), 'signature-invalid')
+    refusedWith(await hand(typed, { moves: [{ ...moves[0], as: 'gauge' }] }), 'signature-invalid')
+    refusedWith(await hand(await at.sign({ moves }), { moves }), 'signature-invalid')
+    refusedWith(await hand(await at.sign(), { moves }), 'signature-invalid')
+    refusedWith(await hand(await at.sign({}, ENVELOPE_WITH_MOVES_TYP), {}), 'signature-invalid')
+    ok(await hand(typed, { moves }))
+  },
+)
 
 signatures.run()

@@ -12,7 +12,8 @@ test('a policy left out is the default one', () => {
     ...first,
     rules: 2,
     protect: '*',
-    free: [...DEFAULT_FREE_KEYS],
+    free: [],
+    prose: [...DEFAULT_FREE_KEYS],
     restated: 'sure',
     suspect: 'record',
   }
@@ -33,9 +34,11 @@ test('a critical key named twice is one', () => {
 })
 
 test('what resolves is a resolved policy', () => {
-  for (const policy of ['default', 'relay', {}, { criticalKeys: [] }] as const) {
+  const plain = ['default', 'relay', {}, { criticalKeys: [] }] as const
+  for (const policy of [...plain, { free: ['a'] }, { freeOnly: ['a'] }, { prose: ['b'], free: ['a'] }]) {
     const resolved = resolvePolicy(Policy.parse(policy))
     assert.equal(ResolvedPolicy.parse(resolved), resolved)
+    assert.equal(resolvePolicy(Policy.parse(resolved)), resolved, 'and a policy that another run may begin with')
   }
 })
 

@@ -42,7 +42,7 @@ async function sign({ key = ed.privateKey, header = {}, bytes = input }: SignOpt
 
 const detach = (jws: string) => jws.replace(/\.[^.]*\./, '..')
 const reason = (jws: string, jwk: JsonObject = edJwk, bytes = input) => {
-  const result = checkAgentSignature(jws, bytes, jwk)
+  const result = checkAgentSignature(jws, bytes, { jwk })
   return result.ok ? `ok ${result.alg}` : result.reason
 }
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -50,7 +50,7 @@ const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 test('what jose signs with EdDSA or ES256 is accepted', async () => {
   assert.is(reason(await sign()), 'ok EdDSA')
   assert.is(reason(await sign({ key: ec.privateKey, header: { alg: 'ES256' } }), ecJwk), 'ok ES256')
-  assert.equal(checkAgentSignature(await sign({ header: { kid: 'a1' } }), input, edJwk), {
+  assert.equal(checkAgentSignature(await sign({ header: { kid: 'a1' } }), input, { jwk: edJwk }), {
     ok: true,
     alg: 'EdDSA',
     kid: 'a1',

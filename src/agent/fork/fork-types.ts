@@ -3,7 +3,7 @@ import type { OnDiscard } from '../../../schemas/fork.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError } from '../errors.ts'
-import type { Established, Finding, Manifest, Supersession } from '../pipeline/handoff-types.ts'
+import type { Declaration, Established, Finding, Manifest, Supersession } from '../pipeline/handoff-types.ts'
 import type { RollbackLists, RollbackStatus } from '../saga/outcome.ts'
 
 /** What the code of a branch receives beside the context; `Run` is what a run is there. */
@@ -25,7 +25,9 @@ export interface BranchOf<Run> {
   readonly manifest?: Manifest
   /** What the branch may change though it was established, each with its reason. */
   readonly supersedes?: readonly Supersession[]
-  /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`, without its members `$supersedes` and `$add`; a text becomes `{text}`. */
+  /** Places that move once the branch is merged. */
+  readonly moves?: readonly Declaration[]
+  /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`, without its members `$supersedes`, `$moves` and `$add`; a text becomes `{text}`. */
   readonly run: (context: JsonObject, branch: BranchContextOf<Run>) => unknown
 }
 

@@ -33,7 +33,7 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     // A branch hands over what it returns, as a step does: calls in it are its agent's.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
     const delegated = outputOf(await carried(running, step), planned.agent)
-    const { payload: output, add, supersedes: supersessions = [] } = delegated
+    const { payload: output, add, supersedes: supersessions = [], moves: declarations = [] } = delegated
     const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(delegated))
     const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
     if (score !== undefined && !Number.isFinite(score)) {
@@ -43,12 +43,14 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     const heldUp = running.score === undefined ? session.isHeldUp(planned.scope) : session.halted !== undefined
     if (heldUp) throw session.halted
     const supersedes = [...(planned.branch.supersedes ?? []), ...supersessions]
+    const moves = [...(planned.branch.moves ?? []), ...declarations]
     return {
       output,
       ...(add !== undefined && { add }),
       ...(score !== undefined && { score }),
       ...(tokens !== undefined && { tokens }),
       ...(supersedes.length > 0 && { supersedes }),
+      ...(moves.length > 0 && { moves }),
     }
   } catch (error) {
     if (session.halted !== undefined) throw session.halted

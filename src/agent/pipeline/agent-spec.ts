@@ -11,7 +11,7 @@ import type { Session } from '../runtime/session.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import { askAgent, isFramework } from './ask-agent.ts'
 import { establishedContext, register } from './handoff.ts'
-import type { Finding, Manifest, Supersession } from './handoff-types.ts'
+import type { Declaration, Finding, Manifest, Supersession } from './handoff-types.ts'
 import { manifestRequest } from './manifest.ts'
 import { readable, type SliceReport, sliceOf } from './slice.ts'
 import { byRecency } from './slicers/recency.ts'
@@ -26,6 +26,8 @@ export interface AgentTurn {
   readonly usage?: Usage
   /** What it declared itself to supersede. */
   readonly supersedes?: readonly Supersession[]
+  /** What it declared itself to move. */
+  readonly moves?: readonly Declaration[]
   /** What it declared itself to add to what the context holds. */
   readonly add?: JsonObject
 }
@@ -115,6 +117,7 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
     shown: report,
     ...(answer.usage !== undefined && { usage: answer.usage }),
     ...(answer.supersedes !== undefined && { supersedes: answer.supersedes }),
+    ...(answer.moves !== undefined && { moves: answer.moves }),
     ...(answer.add !== undefined && { add: answer.add }),
   }
   return mustBeRecordable(inputs, agent)

@@ -35,6 +35,10 @@ export function defaultPrompt(
 const SUPERSEDES = `Where a value was right as it was established, give that one again. Where it has truly changed, keep your new value and say why, beside it in your answer:
 "$supersedes": [{"path": "<the path>", "reason": "<what changed it, and who says so>"}]`
 
+const MOVES = `Where the place is no fact but bookkeeping of your own, which changes at each step, declare once how it moves, beside it in your answer:
+"$moves": [{"path": "<the path>", "as": "<the kind>", "reason": "<what it keeps track of>"}]
+Declare nothing that says something of the task itself.`
+
 /** Errors first: warnings alone do not refuse. */
 function repairs(findings: readonly Finding[]): readonly string[] {
   const errors = findings.filter(({ severity }) => severity === 'error')
@@ -42,16 +46,20 @@ function repairs(findings: readonly Finding[]): readonly string[] {
   const lines = errors.slice(0, FINDINGS_SHOWN_MAX).map(lineOf)
   if (errors.length > lines.length) lines.push(`- and ${errors.length - lines.length} more of this kind.`)
   const says = [`Your last answer was refused. Give it again, with this mended:\n${lines.join('\n')}`]
-  return errors.some(({ supersede }) => supersede !== undefined) ? [...says, SUPERSEDES] : says
+  if (errors.some(({ supersede }) => supersede !== undefined)) says.push(SUPERSEDES)
+  if (errors.some(({ declare }) => declare !== undefined)) says.push(MOVES)
+  return says
 }
 
-function lineOf({ rule, path, before, after, message }: Finding): string {
+function lineOf({ rule, path, before, after, message, declare }: Finding): string {
   const values = [
     ...(before === undefined ? [] : [`established: ${valueText(before)}`]),
     ...(after === undefined ? [] : [`you gave: ${valueText(after)}`]),
   ]
   const shown = values.length === 0 ? '' : ` (${values.join('; ')})`
-  return `- ${rule} at ${path === '' ? 'the whole' : path}: ${message}${shown}`
+  const moves =
+    declare === undefined ? '' : ` It could be declared: {"path": "${declare.path}", "as": "${declare.as}"}.`
+  return `- ${rule} at ${path === '' ? 'the whole' : path}: ${message}${shown}${moves}`
 }
 
 function valueText(value: Json): string {

@@ -1,24 +1,28 @@
-/** @module What an agent's own answer hands over, and what it says beside that: `$supersedes` and `$add`, which are no part of the payload. */
+/** @module What an agent's own answer hands over, and what it says beside that: `$supersedes`, `$moves` and `$add`, which are no part of the payload. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
-import type { Supersession } from './handoff-types.ts'
+import type { Declaration, Supersession } from './handoff-types.ts'
 
 const SUPERSEDES = '$supersedes'
+const MOVES = '$moves'
 const ADD = '$add'
 
 export interface HandedOver {
   readonly payload: JsonObject
   readonly supersedes?: readonly Supersession[]
+  /** Places that it declares to move. */
+  readonly moves?: readonly Declaration[]
   /** More of what the context holds: new members of its lists. */
   readonly add?: JsonObject
 }
 
-/** Throws `invalid-output` where `$supersedes` is no list of `{path, reason}`, or `$add` no object. */
+/** Throws `invalid-output` where `$supersedes` is no list of `{path, reason}`, `$moves` no list of `{path, as, reason, by?}`, or `$add` no object. */
 export function delegatedIn(answer: JsonObject, agent: string): HandedOver {
-  const { [SUPERSEDES]: supersedes = null, [ADD]: add = null, ...payload } = answer
+  const { [SUPERSEDES]: supersedes = null, [MOVES]: moves = null, [ADD]: add = null, ...payload } = answer
   return {
     payload,
     ...(supersedes !== null && { supersedes: supersessionsIn(supersedes, agent) }),
+    ...(moves !== null && { moves: declarationsIn(moves, agent) }),
     ...(add !== null && { add: additionIn(add, agent) }),
   }
 }
@@ -26,6 +30,23 @@ export function delegatedIn(answer: JsonObject, agent: string): HandedOver {
 /** What tokens are counted of: the payload, and what is added to it. */
 export function delegatedText({ payload, add }: HandedOver): string {
   return `${JSON.stringify(payload)}${add === undefined ? '' : JSON.stringify(add)}`
+}
+
+function declarationsIn(input: Json, agent: string): readonly Declaration[] {
+  const entries = Array.isArray(input) ? input.map((each) => declarationOf(each as Json)) : [undefined]
+  if (entries.includes(undefined)) {
+    const message = `${MOVES} of ${agent} is a list of {"path": JSON Pointer, "as": the kind, "reason": why}, all texts`
+    throw new AgentError('invalid-output', message, { agent })
+  }
+  return entries as Declaration[]
+}
+
+function declarationOf(entry: Json): Declaration | undefined {
+  if (!isJsonObject(entry)) return undefined
+  const { path, as, by, reason } = entry
+  if (typeof path !== 'string' || typeof as !== 'string' || typeof reason !== 'string') return undefined
+  if (by === undefined || by === null) return { path, as, reason }
+  return typeof by === 'string' ? { path, as, by, reason } : undefined
 }
 
 function supersessionsIn(input: Json, agent: string): readonly Supersession[] {

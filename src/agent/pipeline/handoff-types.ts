@@ -1,10 +1,11 @@
 /** @module What a handoff takes and gives: the types of `run.handoff`, `run.rollback` and `run.context`. */
 import type { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Declaration } from '../../../schemas/place-policy.ts'
 import type { RegisterManifest } from '../../../schemas/requests.ts'
 import type { HandoffMode, Supersession } from '../../../schemas/values.ts'
 
-export type { Finding, HandoffMode, Supersession }
+export type { Declaration, Finding, HandoffMode, Supersession }
 
 /** In whose name a payload is handed over, how it meets the context, and what it may change. */
 export interface HandoffOptions {
@@ -15,6 +16,8 @@ export interface HandoffOptions {
   readonly add?: object
   /** What may change though it was established, each with its reason. */
   readonly supersedes?: readonly Supersession[]
+  /** Places of its own bookkeeping that move from now on, to the end of the run: each with its kind and the reason. */
+  readonly moves?: readonly Declaration[]
   /** Charged where the agent recorded no model call since its last handoff. */
   readonly tokens?: number
   /** Registered once a run; the ledger judges the handoff by it. */

@@ -47,7 +47,7 @@ export async function handOffAt(
 ): Promise<HandoffResult> {
   const { session, scope } = execution
   session.mustBeActive()
-  const { agent, mode = 'replace', supersedes, tokens, manifest } = options
+  const { agent, mode = 'replace', supersedes, moves, tokens, manifest } = options
   const add = options.add === undefined ? undefined : objectOf(options.add, agent)
   const request: RequestedFact = {
     what: 'handoff',
@@ -57,7 +57,7 @@ export async function handOffAt(
   }
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
-  const content = handoffContent({ mode, payload: value, add, supersedes, manifestHash: registered?.hash })
+  const content = handoffContent({ mode, payload: value, add, supersedes, moves, manifestHash: registered?.hash })
   const seen = { served: false }
   const delegated = async (turn: Turn): Promise<HandoffResult> => {
     const before = session.pipeline.view.now().context
@@ -88,6 +88,7 @@ export async function handOffAt(
       ...(tokens !== undefined && { tokens }),
       ...(registered !== undefined && { manifestHash: registered.hash }),
       ...(supersedes !== undefined && { supersedes: [...supersedes] }),
+      ...(moves !== undefined && { moves: [...moves] }),
     }
     return considered(session, before, await posted(session, body, turn))
   }

@@ -190,8 +190,8 @@ function placeKey({ what, agent, scope, occurrence }: RequestedFact): string {
 /** What makes two handoffs at one place the same. Tokens do not: another counter counts otherwise. */
 function contentOf(fact: HandoffFact): JsonObject {
   if (fact.kind === 'rewound') return { reason: fact.body.reason ?? null }
-  const { mode, payload, add, supersedes, manifestHash } = fact.body
-  return handoffContent({ mode, payload, add, supersedes, manifestHash })
+  const { mode, payload, add, supersedes, moves, manifestHash } = fact.body
+  return handoffContent({ mode, payload, add, supersedes, moves, manifestHash })
 }
 
 /** What was left out of a member says nothing of whether it is the same; all else has to be. */
@@ -217,10 +217,12 @@ export function handoffContent(inputs: {
   payload: JsonObject
   add: JsonObject | undefined
   supersedes: readonly object[] | undefined
+  moves: readonly object[] | undefined
   manifestHash: string | undefined
 }): JsonObject {
-  const { mode, payload, add = null, supersedes, manifestHash } = inputs
-  return { mode, payload, add, supersedes: (supersedes ?? null) as Json, manifestHash: manifestHash ?? null }
+  const { mode, payload, add = null, supersedes = null, moves, manifestHash = null } = inputs
+  const content = { mode, payload, add, supersedes: supersedes as Json, manifestHash }
+  return moves === undefined ? content : { ...content, moves: moves as Json }
 }
 
 function nameOf(fact: HandoffFact): string {

@@ -1,7 +1,7 @@
 /** @module What `run.step` takes and gives. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Backoff } from '../calls/backoff.ts'
-import type { Envelope, Finding, HandoffMode, Manifest, Supersession } from './handoff-types.ts'
+import type { Declaration, Envelope, Finding, HandoffMode, Manifest, Supersession } from './handoff-types.ts'
 import type { SliceReport, Slicer } from './slice.ts'
 
 /** What an agent receives beside its slice. */
@@ -51,6 +51,8 @@ export interface StepOptions {
   readonly mode?: HandoffMode
   /** What may change though it was established: declared beforehand, or read from what the agent returned. An agent says it itself by `$supersedes`. */
   readonly supersedes?: readonly Supersession[] | ((payload: JsonObject) => readonly Supersession[])
+  /** Places of the agent's own bookkeeping that move from now on. An agent says it itself by `$moves`. */
+  readonly moves?: readonly Declaration[]
   /** Makes the input of `invoke` or `generate`. */
   readonly input?: (slice: JsonObject, context: StepContext) => unknown
   /** Makes the payload of what the agent gave. */

@@ -76,12 +76,14 @@ function handOver(
   const { payload, add } = turn
   const beforehand = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
   const supersedes = turn.supersedes === undefined ? beforehand : [...(beforehand ?? []), ...turn.supersedes]
+  const moves = turn.moves === undefined ? options.moves : [...(options.moves ?? []), ...turn.moves]
   return handOffAt(at, payload, {
     agent,
     mode,
     tokens: turn.tokens,
     ...(add !== undefined && { add }),
     ...(supersedes !== undefined && { supersedes }),
+    ...(moves !== undefined && { moves }),
     ...(manifest !== undefined && { manifest }),
   })
 }

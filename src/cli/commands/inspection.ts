@@ -15,6 +15,7 @@ import { approvalsCommands } from './approvals.ts'
 import { asItWas, asking, limitFlag } from './asking.ts'
 import { callsCommands } from './calls.ts'
 import { filterFlags } from './filter-flags.ts'
+import { policyCommands } from './policies.ts'
 import { runsCommands } from './runs.ts'
 import { signalsCommands } from './signals.ts'
 
@@ -24,6 +25,7 @@ export function inspectionCommands(program: CliCommand): void {
   callsCommands(program)
   approvalsCommands(program)
   signalsCommands(program)
+  policyCommands(program)
   asking(program.command('report'))
     .description('one run on one page: who, what, when, verdicts, spending, open points, limits of the proof')
     .argument('<run>', 'id of the run')

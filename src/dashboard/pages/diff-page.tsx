@@ -34,9 +34,10 @@ export const diffPage = pageRoute({
     const run = { runId, asOf: moment?.asOf }
     const [from, to] = await Promise.all([contextAt(view, query.from), contextAt(view, query.to)])
     within(moment, Math.max(from.revision, to.revision))
-    const { policy } = orRefused(await view.deps.ledger.run(view.caller, runId))
+    const { policy, declared = [] } = orRefused(await view.deps.ledger.run(view.caller, runId))
     const supersedes = await reasonsBetween(view, from, to)
-    const judged = validateHandoff({ before: from.context, after: to.context, policy, supersedes })
+    const inForce = declared.filter(({ step }) => step <= to.step)
+    const judged = validateHandoff({ before: from.context, after: to.context, policy, supersedes, inForce })
     const diff = diffContexts(from.context, to.context, { findings: judged.findings, supersedes })
     const title = `${runId}: step ${from.step} to step ${to.step}`
     return {

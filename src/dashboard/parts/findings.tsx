@@ -56,7 +56,7 @@ interface ItemProps {
 }
 
 function Item({ run, finding, provenance }: ItemProps) {
-  const { rule, severity, path, message, before, after, source, supersede } = finding
+  const { rule, severity, path, message, before, after, source, supersede, declare } = finding
   return (
     <li class={`card finding finding-${severity}`}>
       <p class="finding-head">
@@ -83,6 +83,14 @@ function Item({ run, finding, provenance }: ItemProps) {
             <dt>to change it</dt>
             <dd class="mono">
               <Data text={`"supersedes": ${JSON.stringify([{ ...supersede, reason: 'why' }])}`} />
+            </dd>
+          </>
+        )}
+        {declare !== undefined && (
+          <>
+            <dt>if it is the agent's own bookkeeping</dt>
+            <dd class="mono">
+              <Data text={`"moves": ${JSON.stringify([{ ...declare, reason: 'why' }])}`} />
             </dd>
           </>
         )}

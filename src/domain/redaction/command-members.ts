@@ -46,7 +46,7 @@ const modelOf = (member: string): string[] => [`${member}/agent`, `${member}/pro
 
 export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
   start: { values: [any('input')], names: ['id', 'name', 'tags'] },
-  envelope: { values: [object('payload'), object('add'), ...SUPERSEDES], names: PLACE },
+  envelope: { values: [object('payload'), object('add'), ...SUPERSEDES], names: [...PLACE, 'moves'] },
   judgement: {
     values: [
       text('reason', SHORT_REASON_MAX),
@@ -89,7 +89,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
       text('aborted/reason', SHORT_REASON_MAX, 'error/message'),
       ...SUPERSEDES,
     ],
-    names: [...PLACE, 'branch'],
+    names: [...PLACE, 'branch', 'moves'],
   },
   join: NONE,
   complete: { values: [any('output')], names: [] },

@@ -12,10 +12,14 @@ interface Walk {
 /** Lists are compared place by place: outside the critical keys nothing says that they are sets. */
 export function compareOther(
   key: string,
-  { before, after }: { readonly before: JsonObject; readonly after: JsonObject },
+  {
+    before,
+    after,
+    place = [],
+  }: { readonly before: JsonObject; readonly after: JsonObject; readonly place?: readonly string[] },
   report: Report,
 ): void {
-  compareMember({ place: [], report }, key, { a: before, b: after })
+  compareMember({ place: [...place], report }, key, { a: before, b: after })
 }
 
 type Container = { readonly [key: string]: Json }

@@ -1,7 +1,9 @@
 /** @module The verdict on most handoffs, at once: nothing that is protected has changed, and nothing is new, so that no rule of rule set 2 has anything to say. */
-import { protectedBy } from '../../../projections/protected-keys.ts'
+import { proseBy, protectedBy } from '../../../projections/protected-keys.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { declaresPlaces } from './established/place-rules.ts'
+import { trunkOf } from './trunk.ts'
 import type { HandoffInput, Verdict } from './validate.ts'
 
 /** What is wrong with a handoff, without the list of what differs. */
@@ -21,9 +23,19 @@ export function judgedAtOnce(input: HandoffInput): Judgement | undefined {
   return isUntouched(input) ? { verdict: 'accept', confidence: 1, findings: [], findingsTotal: 0 } : undefined
 }
 
-function asksForMore({ policy, supersedes, writes, schema, tokens, maxTokens, evidence }: HandoffInput): boolean {
+function asksForMore({
+  policy,
+  supersedes,
+  moves,
+  writes,
+  schema,
+  tokens,
+  maxTokens,
+  evidence,
+}: HandoffInput): boolean {
   if (policy.rules !== RULES_NOW || policy.base === 'relay' || policy.invariants !== undefined) return true
-  if (writes !== undefined || schema !== undefined || (supersedes !== undefined && supersedes.length > 0)) return true
+  if (writes !== undefined || schema !== undefined) return true
+  if ([supersedes, moves].some((each) => each !== undefined && each.length > 0)) return true
   if (tokens !== undefined && maxTokens !== undefined && tokens > maxTokens) return true
   if (policy.minConfidence !== undefined && policy.minConfidence > 1) return true
   return evidence !== undefined && evidence.results.waiting.length > 0
@@ -38,21 +50,26 @@ function mayDisagree({ before, after, policy, evidence }: HandoffInput): boolean
 }
 
 function isUntouched({ before, after, policy }: HandoffInput): boolean {
-  const isProtected = protectedBy(policy)
+  const [isProtected, isProse] = [protectedBy(policy), proseBy(policy)]
   const keys = Object.keys(before)
-  if (keys.length > KEYS_MAX) return false
+  if (keys.length > KEYS_MAX || trunkOf(before, after, policy).length > 0) return false
   let isGuarded = false
   let common = 0
   for (const key of keys) {
     const hasKey = Object.hasOwn(after, key)
     if (hasKey) common += 1
     if (hasKey && isGuarded && before[key] === after[key]) continue
-    if (!isProtected(key)) continue
+    if (!isProtected(key)) {
+      if (before[key] !== after[key] && (isData(before[key]) || declaresPlaces(policy)) && isProse(key)) return false
+      continue
+    }
     if (!hasKey || before[key] !== after[key]) return false
     isGuarded = true
   }
   return isGuarded && common === countKeys(after)
 }
+
+const isData = (value: unknown): boolean => value !== null && typeof value !== 'string'
 
 function countKeys(value: JsonObject): number {
   let count = 0

@@ -2,13 +2,14 @@
 import { addToContext } from '../../../projections/extend.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Move } from '../../../schemas/place-policy.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import type { Paced } from '../paced.ts'
 import { withRedacted } from '../redaction/judge-redacted.ts'
 import { type Sent, sentBody } from '../redaction/sent.ts'
 import type { Evidence } from './evidence.ts'
-import { withEstablishingStep } from './grounding/established-since.ts'
+import { agentAt, withEstablishingStep } from './grounding/established-since.ts'
 import type { Judgement } from './judge-at-once.ts'
 import { withManifestPolicy } from './policy/with-manifest.ts'
 import { type HandoffInput, judgeHandoff } from './validate.ts'
@@ -17,11 +18,13 @@ export interface Judging {
   readonly context: JsonObject
   readonly manifest: ManifestState | undefined
   readonly evidence: Evidence
+  /** What is declared and in force, where that is more than in the state of the run. */
+  readonly granted?: readonly Move[] | undefined
   /** What was sent, where something was left out of it. */
   readonly sent?: Sent | undefined
 }
 
-type Judged = Pick<PostEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'tokens'>
+type Judged = Pick<PostEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'moves' | 'tokens'>
 
 export function* judge(state: RunState, envelope: Judged, input: Judging): Paced<Judgement> {
   const sent = sentHandoff(input.sent)
@@ -48,6 +51,9 @@ export function handoffInput(
     first: state.step === 0,
     payload: manifest?.schema === undefined ? undefined : delegated(output, state.policy),
     supersedes: envelope.supersedes,
+    moves: envelope.moves,
+    inForce: input.granted ?? state.declared,
+    establishedBy: (place) => agentAt(state, place, input.evidence.results.since),
     writes: manifest?.writes,
     schema: manifest?.schema,
     maxTokens: manifest?.maxTokens,

@@ -6,6 +6,7 @@ import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { Change } from './established/changes.ts'
 import type { Usual } from './explained/weak.ts'
+import { type Trunk, topKey } from './trunk.ts'
 
 /** `usual`: weakly explained, with nothing that speaks against it. */
 export type Outcome = 'certain' | 'suspect' | 'usual'
@@ -19,13 +20,18 @@ export interface Signs {
   readonly usual: (change: Change) => Usual | undefined
 }
 
-export function outcomesBy(policy: ResolvedPolicy, { isEvident, usual }: Signs): OutcomeOf {
+export function outcomesBy(
+  { policy, trunk }: { readonly policy: ResolvedPolicy; readonly trunk: Trunk },
+  { isEvident, usual }: Signs,
+): OutcomeOf {
   // As runs were judged that began before there were suspects.
   if (policy.suspect === undefined) return () => 'certain'
   const named = new Set([...policy.criticalKeys, ...(Array.isArray(policy.protect) ? policy.protect : [])])
   return (change) => {
-    if (change.kind === 'duplicate' || change.kind === 'shadow' || isDeclared(change)) return 'certain'
-    const isGuarded = named.has(`${change.place[0]}`) || isEvident(change)
+    if (isDeclared(change)) return 'certain'
+    if (change.isProse === true) return usual(change) === 'plainly' ? 'usual' : 'suspect'
+    if (change.kind === 'duplicate' || change.kind === 'shadow') return 'certain'
+    const isGuarded = named.has(topKey(change.place, trunk)) || isEvident(change)
     const how = usual(change)
     if (how === 'plainly' && !isGuarded) return 'usual'
     return isGuarded && how === undefined ? 'certain' : 'suspect'

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import { addFinding, type Report } from './report.ts'
+import { isWhole, type Trunk } from './trunk.ts'
 
 export interface Supersession {
   readonly path: string
@@ -14,17 +15,22 @@ export type Supersessions = readonly (readonly string[])[]
 /** A reason must hold something one can see: white space, controls and invisible formatting are blank. */
 const VISIBLE = /[^\s\p{C}\p{Z}]/u
 
+export function isPlainReason(reason: string): boolean {
+  return VISIBLE.test(reason)
+}
+
 /** The supersessions that hold; each other one becomes a finding (JUD-27). */
 export function checkSupersessions(
   supersedes: readonly Supersession[],
-  documents: { readonly before: JsonObject; readonly after: JsonObject },
+  documents: { readonly before: JsonObject; readonly after: JsonObject; readonly trunk?: Trunk },
   report: Report,
   reasonMinChars = 1,
 ): Supersessions {
   const holding: (readonly string[])[] = []
+  const { trunk = [] } = documents
   supersedes.forEach(({ path, reason }, i) => {
     const tokens = parsePointer(path)
-    const fault = faultOf(tokens, { reason, reasonMinChars })
+    const fault = faultOf(tokens, { reason, reasonMinChars, trunk })
     if (fault !== undefined || tokens === undefined) {
       addFinding(report, { rule: 'supersedes-invalid', severity: 'error', path, message: `supersedes/${i}: ${fault}` })
       return
@@ -40,11 +46,15 @@ export function checkSupersessions(
 
 function faultOf(
   tokens: readonly string[] | undefined,
-  { reason, reasonMinChars }: { readonly reason: string; readonly reasonMinChars: number },
+  {
+    reason,
+    reasonMinChars,
+    trunk,
+  }: { readonly reason: string; readonly reasonMinChars: number; readonly trunk: Trunk },
 ): string | undefined {
   if (tokens === undefined) return 'the path is no JSON Pointer (RFC 6901)'
-  if (tokens.length === 0) return 'the path must not be the whole context; name what is superseded'
-  if (!VISIBLE.test(reason)) return 'the reason must not be blank'
+  if (isWhole(tokens, trunk)) return 'the path must not be the whole context; name what is superseded'
+  if (!isPlainReason(reason)) return 'the reason must not be blank'
   const chars = [...reason.replace(/[\s\p{C}\p{Z}]+/gu, ' ').trim()].length
   return chars < reasonMinChars ? `the policy wants a reason of ${reasonMinChars} characters` : undefined
 }

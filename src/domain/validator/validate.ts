@@ -5,12 +5,15 @@ import type { Diff, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isEqual } from '../../../schemas/json.ts'
 import { formatPointer } from '../../../schemas/json-pointer.ts'
+import type { Declaration, Move } from '../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
+import { type DeclarationRights, type UnderDeclarations, underDeclarations } from './declared/declarations.ts'
+import { offerFor } from './declared/offer.ts'
 import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
 import { type Evidence, settle } from './evidence.ts'
@@ -22,6 +25,7 @@ import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
 import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
 import { checkSupersessions, isCovered, type Supersession, type Supersessions } from './supersedes.ts'
+import { type Trunk, trunkOf } from './trunk.ts'
 import { checkGrounds } from './ungrounded.ts'
 
 /** Of a top-level key, and of a payload that is checked against a schema: what that may take is counted there. */
@@ -35,6 +39,11 @@ export interface HandoffInput {
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
   readonly supersedes?: readonly Supersession[] | undefined
+  /** What the agent declares to move, and what was declared in this run before and is in force. */
+  readonly moves?: readonly Declaration[] | undefined
+  readonly inForce?: readonly Move[] | undefined
+  /** The agent that established the value of a place; without it each is taken for that of another agent. */
+  readonly establishedBy?: ((place: readonly string[]) => string | undefined) | undefined
   /** What this run has recorded so far; without it nothing can be called ungrounded. */
   readonly evidence?: Evidence
   /** Top-level keys that the agent's manifest lets it change; undefined: all. */
@@ -60,6 +69,8 @@ export interface Verdict {
    */
   readonly confidence?: number
   readonly diff: Diff
+  /** Which of `moves`, counted from 0, are not in force. */
+  readonly movesRefused?: number[]
   /** At most `FINDINGS_MAX`. */
   readonly findings: Finding[]
   readonly findingsTotal: number
@@ -71,12 +82,21 @@ export function validateHandoff(input: HandoffInput): Verdict {
 }
 
 /** Neither the documents nor the evidence may change until it has ended. */
-export function* judgeHandoff(input: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
+export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
   const report = emptyReport()
-  const { evidence, policy } = input
-  const isRecorded = policy.rules === RULES_NOW && policy.base !== 'relay'
+  const { evidence } = posted
+  const isRecorded = posted.policy.rules === RULES_NOW && posted.policy.base !== 'relay'
   if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
-  const judged = yield* judgeEstablished(input, report, pauses)
+  const isEvident = evidence && isRecorded ? evidentIn(evidence, posted.before, pauses) : () => false
+  const trunk = isRecorded ? trunkOf(posted.before, posted.after, posted.policy) : []
+  const { agent, moves = [], inForce = [], establishedBy = () => undefined } = posted
+  const asked = { trunk, before: posted.before, policy: posted.policy, agent, isEvident, establishedBy }
+  const declaresNone = moves.length === 0 && inForce.length === 0
+  const { rights, policy, movesRefused } = declaresNone
+    ? plainly(asked)
+    : underDeclarations(asked, { moves, inForce }, report)
+  const input = { ...posted, policy, trunk }
+  const judged = yield* judgeEstablished(input, rights, { report, pauses })
 
   if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
   checkTokens(input, report)
@@ -93,12 +113,15 @@ export function* judgeHandoff(input: HandoffInput, pauses: Pauses = new Pauses()
   const verdict: Verdict = {
     verdict: report.errors > 0 ? 'reject' : 'accept',
     ...(judged.confidence === undefined ? {} : { confidence: judged.confidence }),
+    ...(movesRefused.length > 0 && { movesRefused }),
     diff: report.diff,
     findings: reportedFindings(report),
     findingsTotal: report.findingsTotal,
   }
   return enforced(verdict, policy)
 }
+
+const plainly = (rights: DeclarationRights): UnderDeclarations => ({ policy: rights.policy, movesRefused: [], rights })
 
 interface Judged {
   /** Top-level keys that differ, as far as the validator tells a difference. */
@@ -107,20 +130,27 @@ interface Judged {
 }
 
 /** The established context against the new one, by the rules that the policy names. */
-function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses): Paced<Judged> {
+function* judgeEstablished(
+  input: HandoffInput & { readonly trunk: Trunk },
+  rights: DeclarationRights,
+  { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
+): Paced<Judged> {
   const { policy } = input
   if (policy.base === 'relay') return relayFindings(input, report)
   if (policy.rules === undefined || policy.rules === 1) {
     const changedKeys = yield* checkEstablished(input, report, pauses)
     return { changedKeys, confidence: retainedShare(input, report) }
   }
-  const { before, after, supersedes, agent, evidence } = input
+  const { before, after, supersedes, agent, evidence, trunk } = input
   const excuses =
     evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes }, pauses))
   const isRecorded = evidence && recordedGain(evidence, pauses)
   const left = evidence?.results.left
-  const isEvident = evidence && evidentIn(evidence, before, pauses)
-  const documents = { before, after, policy, supersedes, agent, excuses, isEvident, isRecorded, left }
+  const { isEvident } = rights
+  const known = new Map<string, boolean>()
+  const mayDeclare = policy.declare !== 'none' && agent !== undefined
+  const offer = mayDeclare ? (change: Change) => offerFor(change, rights, known) : undefined
+  const documents = { before, after, policy, trunk, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })

@@ -64,6 +64,7 @@ export function runBody(
     rewinds: state.rewinds,
     agents: Object.keys(state.agents).map((name) => name.slice(1)),
     policy: plain(state.policy),
+    ...(state.declared.length > 0 && { declared: state.declared.map((move) => plain(move)) }),
     budget: budgetBody(state),
     calls: Object.keys(state.calls).length,
     openCalls: open,

@@ -30,7 +30,14 @@ import { decideRelease, decideSettleReservation, decideUsage } from '../../domai
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { decideSignal, decideWait } from '../../domain/waits.ts'
-import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
+import {
+  checkAgentSignature,
+  ENVELOPE_TYP,
+  ENVELOPE_WITH_MOVES_TYP,
+  envelopeSigningInput,
+  isLowS,
+  signatureSpellings,
+} from '../../signing/agent-signature.ts'
 import type { CanonicalTexts } from '../../signing/canonical-json.ts'
 import { digestText, sha256 } from '../../signing/digests.ts'
 import { requestId } from '../../signing/request-mark.ts'
@@ -217,7 +224,8 @@ function signatureFault(
   if (jwk === undefined) return `no key is registered for ${envelope.agent}; register its manifest with a jwk`
   const { signature } = envelope
   if (!isLowS(signature, jwk)) return HIGH_S
-  const checked = checkAgentSignature(signature, signedText(run, env, envelope), jwk)
+  const typ = envelope.moves === undefined ? ENVELOPE_TYP : ENVELOPE_WITH_MOVES_TYP
+  const checked = checkAgentSignature(signature, signedText(run, env, envelope), { jwk, typ })
   return checked.ok ? undefined : `the signature does not hold (${checked.reason})`
 }
 

@@ -49,13 +49,13 @@ for (const { name, open } of HOMES) {
   const body = async (run: Run<null>) => {
     const log = []
     log.push(await run.handoff(apple, { agent: 'a' }))
-    log.push(await run.handoff({ note: 1 }, { agent: 'b', mode: 'extend', tokens: 3 }))
+    log.push(await run.handoff({ note: 'one' }, { agent: 'b', mode: 'extend', tokens: 3 }))
     log.push(await run.context())
     log.push(await run.handoff({}, { agent: 'a' }))
-    log.push(await run.handoff({ note: 2 }, { agent: 'b', mode: 'merge', manifest: { writes: ['note'] } }))
+    log.push(await run.handoff({ note: 'two' }, { agent: 'b', mode: 'merge', manifest: { writes: ['note'] } }))
     log.push(await run.rollback({ reason: 'too far' }))
     log.push(await run.context())
-    log.push(await run.handoff({ ...apple, note: 3 }, { agent: 'b', manifest: { writes: ['note'] } }))
+    log.push(await run.handoff({ ...apple, note: 'three' }, { agent: 'b', manifest: { writes: ['note'] } }))
     log.push(await run.context())
     return log
   }

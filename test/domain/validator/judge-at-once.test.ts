@@ -18,6 +18,8 @@ const POLICIES = [
   {},
   { free: ['facts'] },
   { protect: ['entities'] },
+  { immutable: ['/plan', '/notes/*'] },
+  { freeOnly: ['notes'] },
   { base: 'relay' as const },
   { rules: 1 as const },
   { ungrounded: 'off' as const },
@@ -44,7 +46,7 @@ test('a verdict at once is the one that the whole judgement comes to, whatever p
   fc.assert(
     fc.property(handoff, fc.constantFrom(...POLICIES), fc.nat(5), fc.nat(3), (documents, policy, more, kind) => {
       const [base, other, keys] = documents
-      const before: JsonObject = { ...base, plan: 1 }
+      const before: JsonObject = { ...base, plan: more > 2 ? 'first' : 1 }
       const now: Record<string, JsonObject[string]> = { ...before }
       for (const key of keys) {
         if (Object.hasOwn(other, key)) now[key] = other[key] as JsonObject[string]
@@ -71,13 +73,15 @@ test('a verdict at once is the one that the whole judgement comes to, whatever p
 })
 
 test('what leaves all that is protected in place is judged at once, by whom and with what it may be', () => {
-  const before = { facts: [{ id: 'f1', value: 3 }], entities: ['a'], notes: { n: 1 }, plan: ['x'] }
+  const before = { facts: [{ id: 'f1', value: 3 }], entities: ['a'], notes: 'n', plan: ['x'] }
   const policy = resolvePolicy({})
   const evidence = emptyEvidence()
   const judge = (after: JsonObject, more: Partial<HandoffInput> = {}) =>
     judgedAtOnce({ before, after, policy, evidence, ...more })?.verdict
-  assert.is(judge({ ...before, notes: { n: 2 } }), 'accept')
-  assert.is(judge({ facts: before.facts, entities: before.entities, notes: before.notes }), 'accept')
+  assert.is(judge({ ...before, notes: 'm' }), 'accept')
+  assert.is(judge({ ...before, plan: ['y'] }), undefined)
+  assert.is(judge({ ...before, plan: ['y'] }, { policy: resolvePolicy({ free: ['plan'] }) }), 'accept')
+  assert.is(judge({ facts: before.facts, entities: before.entities, plan: before.plan }), 'accept')
   assert.is(judge({ ...before, summary: 'new' }), undefined)
   assert.is(judge({ ...before, facts: [{ id: 'f1', value: 4 }] }), undefined)
   assert.is(judge({ notes: before.notes }), undefined)
@@ -96,7 +100,7 @@ test('what leaves all that is protected in place is judged at once, by whom and 
 })
 
 test('what the tools answered is heard: nothing is judged at once while an answer is unread, or after a call has failed', () => {
-  const before = { facts: ['x'], notes: { n: 1 } }
+  const before = { facts: ['x'], notes: null }
   const after = { ...before, notes: { callId: 'c', status: 'done' } }
   const [unread, failed] = [emptyEvidence(), emptyEvidence()]
   addToolResult(unread, { value: { id: 1 }, revision: 1, bytes: 10 })

@@ -16,6 +16,8 @@ export interface Change {
   readonly rules: PlaceRules
   /** The established place that is at odds with it, where that is another: of a second key for the same. */
   readonly of?: readonly Token[]
+  /** Below a key of prose: its texts are free. */
+  readonly isProse?: boolean
   /** A critical key, gone as a whole. */
   readonly isCritical?: boolean
 }

@@ -1,8 +1,10 @@
 /** @module Rule set 2: every protected key of the established context against the new one, change by change. */
 
-import { protectedBy } from '../../../../projections/protected-keys.ts'
+import { proseBy, protectedBy } from '../../../../projections/protected-keys.ts'
+import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isEqual } from '../../../../schemas/json.ts'
+import { isEqual, isJsonObject } from '../../../../schemas/json.ts'
+import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { compareOther } from '../compare-other.ts'
@@ -12,13 +14,14 @@ import { weaklyIn } from '../explained/weak.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { noSignatures } from '../meaning/signature.ts'
-import { outcomesBy } from '../outcome.ts'
+import { isDeclared, outcomesBy } from '../outcome.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
 import { checkSupersessions, type Supersession } from '../supersedes.ts'
+import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
 import { compareValues } from './compare-values.ts'
 import { judgeChange, judgeEntries, noteDifference } from './judge-change.ts'
-import { type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
+import { declaresPlaces, type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
 import { checkRestated } from './restated.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { type Superseded, supersededTree } from './superseded.ts'
@@ -29,12 +32,16 @@ export interface EstablishedInput {
   readonly before: JsonObject
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
+  /** Where the context begins. */
+  readonly trunk: Trunk
   readonly supersedes?: readonly Supersession[] | undefined
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string | undefined
   readonly excuses?: Excuses | undefined
   /** Whether a tool answered the established value of a place, and none the new one. */
   readonly isEvident?: ((change: Change) => boolean) | undefined
+  /** What a change could be declared to be. */
+  readonly offer?: ((change: Change) => Finding['declare']) | undefined
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
   /** Whether something new is, whole, what a tool answered. */
@@ -55,40 +62,51 @@ interface Judging extends Walk {
   /** Judged once all of them are known: what tools answered is looked up for each. */
   readonly changes: Change[]
   readonly gains: Gain[]
+  /** What is known of all that stands below the key that is looked at. */
+  readonly below: { isProse: boolean }
 }
 
 /** Answers the top-level keys that differ, as far as the validator tells a difference. */
 export function* checkEstablished(input: EstablishedInput, report: Report, pauses: Pauses): Paced<readonly string[]> {
-  const { before, after, policy } = input
-  const isProtected = protectedBy(policy)
+  const { before, after, policy, trunk } = input
+  const [isProtected, isProse] = [protectedBy(policy), proseBy(policy)]
   const judging = startJudging(input, report, pauses)
-  const rules = rootRules(policy)
-  const changed: string[] = []
-  for (const key of differingKeys(before, after)) {
-    const earlier = report.differences
-    if (isProtected(key)) yield* checkKey(judging, key, rulesBelow(rules, key))
-    else compareOther(key, { before, after }, report)
-    if (report.differences > earlier) changed.push(key)
-    pauses.count(KEY_STEPS)
-    if (pauses.due()) yield
+  const changed = new Set<string>()
+  for (const level of levelsOf(before, after, trunk)) {
+    const rules = level.place.reduce<PlaceRules>(rulesBelow, rootRules(policy))
+    const gained: string[] = []
+    for (const key of differingKeys(level)) {
+      const earlier = report.differences
+      judging.below.isProse = !isProtected(key) && isProse(key) && mayContradict(level.before[key], input)
+      if (isProtected(key) || judging.below.isProse)
+        yield* checkKey(judging, key, { level, rules: rulesBelow(rules, key) })
+      else compareOther(key, level, report)
+      if (report.differences > earlier) {
+        changed.add(trunk.length === 0 ? key : (level.place[0] ?? key))
+        if (!Object.hasOwn(level.before, key)) gained.push(key)
+      }
+      pauses.count(KEY_STEPS)
+      if (pauses.due()) yield
+    }
+    checkShadows(judging, { level, isProtected, rules, gained })
   }
-  if (changed.length > 0) {
-    checkShadows(judging, { isProtected, rules, changed })
+  if (changed.size > 0) {
     yield* judgeChanges(judging)
     judgeEntries(judging.superseded, before, report)
     yield* checkGains(judging, isProtected)
   }
   checkProtection(input, isProtected, report)
-  return changed
+  return [...changed]
 }
 
-/** Top-level keys of either that are not exactly the same in both, in UTF-16 order. */
-function differingKeys(before: JsonObject, after: JsonObject): readonly string[] {
+/** Keys of either that are not exactly the same in both, but for the one that leads on, in UTF-16 order. */
+function differingKeys({ before, after, next }: Level): readonly string[] {
   const differing: string[] = []
   for (const key of Object.keys(before)) {
+    if (key === next) continue
     if (!Object.hasOwn(after, key) || !isEqual(before[key] as Json, after[key] as Json)) differing.push(key)
   }
-  for (const key of Object.keys(after)) if (!Object.hasOwn(before, key)) differing.push(key)
+  for (const key of Object.keys(after)) if (key !== next && !Object.hasOwn(before, key)) differing.push(key)
   return differing.sort()
 }
 
@@ -96,12 +114,20 @@ function differingKeys(before: JsonObject, after: JsonObject): readonly string[]
 function* judgeChanges({ input, superseded, report, changes, gains, pauses }: Judging): Paced<void> {
   if (changes.length === 0) return
   const excuse = input.excuses === undefined ? undefined : yield* input.excuses(changes)
-  const outcomeOf = outcomesBy(input.policy, {
+  const outcomeOf = outcomesBy(input, {
     isEvident: input.isEvident ?? (() => false),
     usual: weaklyIn(input),
   })
   const isExplained = explainedAmong(changes, gains, input)
-  const judge = { superseded, report, excuse, isExplained, outcomeOf, policy: input.policy }
+  const judge = {
+    superseded,
+    report,
+    excuse,
+    isExplained,
+    outcomeOf,
+    offer: input.offer ?? (() => undefined),
+    policy: input.policy,
+  }
   for (const change of changes) {
     judgeChange(change, judge)
     pauses.count(CHANGE_STEPS)
@@ -122,20 +148,21 @@ function explainedAmong(
 
 function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Paced<void> {
   if (gains.length === 0) return
-  const { before, after, policy, isRecorded } = input
-  const judged = gains.filter(({ place }) => isProtected(`${place[0]}`))
+  const { before, after, policy, trunk, isRecorded } = input
+  const isJudged = (place: readonly Token[]): boolean => isProtected(topKey(place, trunk))
+  const judged = gains.filter(({ place }) => isJudged(place))
   const stated: Gain[] = []
   for (const gain of judged) {
     if (isRecorded === undefined || !(yield* isRecorded(gain))) stated.push(gain)
     if (pauses.due()) yield
   }
-  yield* checkRestated({ before, gains: stated, mode: policy.restated ?? 'sure', isProtected }, report, pauses)
+  yield* checkRestated({ before, gains: stated, mode: policy.restated ?? 'sure', trunk, isJudged }, report, pauses)
   if (pauses.due()) yield
   yield* checkTotals({ before, after, gains: judged }, report, pauses)
 }
 
 function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): Judging {
-  const { before, after, policy, agent } = input
+  const { before, after, policy, trunk, agent } = input
   const inputs = mayNotSupersede(input) ? [] : (input.supersedes ?? [])
   if (inputs !== input.supersedes && (input.supersedes?.length ?? 0) > 0 && inputs.length === 0) {
     const message = `the policy does not let ${agent ?? 'this agent'} supersede; it lets ${policy.supersede?.roles?.join(', ')}`
@@ -146,22 +173,44 @@ function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): 
       message,
     })
   }
-  const holding = checkSupersessions(inputs, { before, after }, report, policy.supersede?.reasonMinChars)
+  const shortest = policy.supersede?.reasonMinChars
+  const holding = inputs.length === 0 ? [] : checkSupersessions(inputs, { before, after, trunk }, report, shortest)
   const [changes, gains]: [Change[], Gain[]] = [[], []]
+  const below = { isProse: false }
   return {
     input,
     superseded: supersededTree(holding),
     report,
     changes,
     gains,
+    below,
+    documents: [before, after],
     known: noSignatures(pauses),
     pauses,
     wasLeft: input.left === undefined ? () => false : leftWordsOf(input.left, before),
     compare: compareValues,
     place: [],
     afterPlace: [],
-    sink: sinkOf(report, changes, gains),
+    sink: sinkOf(report, { changes, gains, below }),
   }
+}
+
+/** Messages of a model: the earlier ones are replaced by a summary as they grow. */
+/** What is below a key of prose. A text that no rule is declared for never does, nor what was said in turns. */
+function mayContradict(value: Json | undefined, { policy }: EstablishedInput): boolean {
+  return typeof value === 'string' ? declaresPlaces(policy) : !isConversation(value)
+}
+
+function isConversation(value: Json | undefined): boolean {
+  return Array.isArray(value) && value.every((each) => isJsonObject(each) && 'role' in each && 'content' in each)
+}
+
+/** A text, whatever becomes of it, and a list of texts in another order. */
+function isFreeText(change: Change): boolean {
+  const { kind, before } = change
+  if (isDeclared(change)) return false
+  if (kind === 'reordered' && Array.isArray(before)) return before.every((each) => typeof each === 'string')
+  return typeof before === 'string'
 }
 
 function mayNotSupersede({ policy, agent }: EstablishedInput): boolean {
@@ -169,17 +218,19 @@ function mayNotSupersede({ policy, agent }: EstablishedInput): boolean {
   return roles !== undefined && (agent === undefined || !roles.includes(agent))
 }
 
-function sinkOf(report: Report, changes: Change[], gains: Gain[]): ChangeSink {
+function sinkOf(report: Report, { changes, gains, below }: Pick<Judging, 'changes' | 'gains' | 'below'>): ChangeSink {
   return {
     change: (change) => {
       noteDifference(change, report)
       const { place, afterPlace } = change
-      changes.push({ ...change, place: [...place], afterPlace: afterPlace && [...afterPlace] })
+      const kept = { ...change, place: [...place], afterPlace: afterPlace && [...afterPlace] }
+      if (!below.isProse) changes.push(kept)
+      else if (!isFreeText(change)) changes.push({ ...kept, isProse: true })
     },
     modified: (place) => addDifference(report, 'modified', place),
     moved: (place) => {
       addDifference(report, 'modified', place)
-      report.lostLeaves += 1
+      if (!below.isProse) report.lostLeaves += 1
     },
     dropped: (place) => addDifference(report, 'removed', place),
     gained: (place, value) => {
@@ -189,10 +240,15 @@ function sinkOf(report: Report, changes: Change[], gains: Gain[]): ChangeSink {
   }
 }
 
-function* checkKey(judging: Judging, key: string, rules: PlaceRules): Paced<void> {
-  const { before, after, policy } = judging.input
-  judging.place.push(key)
-  judging.afterPlace.push(key)
+function* checkKey(
+  judging: Judging,
+  key: string,
+  { level, rules }: { readonly level: Level; readonly rules: PlaceRules },
+): Paced<void> {
+  const { before, after } = level
+  const { policy } = judging.input
+  judging.place.push(...level.place, key)
+  judging.afterPlace.push(...level.place, key)
   if (!Object.hasOwn(before, key)) judging.sink.gained(judging.afterPlace, after[key] as Json)
   else if (!Object.hasOwn(after, key)) goneKey(judging, key, { before: before[key] as Json, policy, rules })
   else {
@@ -200,8 +256,8 @@ function* checkKey(judging: Judging, key: string, rules: PlaceRules): Paced<void
     const inside = compareValues(judging, before[key] as Json, after[key] as Json, here)
     if (inside !== undefined) yield* inside
   }
-  judging.place.pop()
-  judging.afterPlace.pop()
+  judging.place.length = 0
+  judging.afterPlace.length = 0
 }
 
 /** Critical keys must not vanish even where they hold nothing yet. */
@@ -230,23 +286,23 @@ function goneKey(
 function checkShadows(
   judging: Judging,
   by: {
+    readonly level: Level
     readonly isProtected: (key: string) => boolean
     readonly rules: PlaceRules
-    readonly changed: readonly string[]
+    readonly gained: readonly string[]
   },
 ): void {
-  const { before, after } = judging.input
-  const { isProtected, rules, changed } = by
-  const gained = changed.filter((key) => !Object.hasOwn(before, key))
+  const { level, isProtected, rules, gained } = by
+  const { before, after } = level
   if (gained.length === 0) return
   for (const { key, gainedKey } of shadowedBy(before, after, gained, judging.known)) {
     if (!isProtected(key)) continue
-    const place = [gainedKey]
+    const place = [...level.place, gainedKey]
     const [established, now] = [before[key] as Json, after[gainedKey] as Json]
     judging.sink.change({
       kind: 'shadow',
       place,
-      of: [key],
+      of: [...level.place, key],
       afterPlace: place,
       before: established,
       after: now,
@@ -255,8 +311,8 @@ function checkShadows(
   }
 }
 
-function checkProtection({ before }: EstablishedInput, isProtected: (key: string) => boolean, report: Report): void {
-  const keys = Object.keys(before)
+function checkProtection(input: EstablishedInput, isProtected: (key: string) => boolean, report: Report): void {
+  const keys = topKeysOf(input).map(([key]) => key)
   if (keys.length === 0 || keys.some(isProtected)) return
   const message =
     'none of the established keys is protected, so that nothing could be contradicted: see protect and free in the policy'
@@ -264,12 +320,20 @@ function checkProtection({ before }: EstablishedInput, isProtected: (key: string
 }
 
 /** Established leaves kept / established leaves; undefined where nothing is protected, so that nothing could be kept. */
-export function keptShare({ before, policy }: EstablishedInput, report: Report): number | undefined {
-  const isProtected = protectedBy(policy)
-  const keys = Object.keys(before).filter(isProtected)
-  if (keys.length === 0) return Object.keys(before).length === 0 ? 1 : undefined
+export function keptShare(input: EstablishedInput, report: Report): number | undefined {
+  const isProtected = protectedBy(input.policy)
+  const all = topKeysOf(input)
+  const kept = all.filter(([key]) => isProtected(key))
+  if (kept.length === 0) return all.length === 0 ? 1 : undefined
   if (report.lostLeaves === 0) return 1
   let established = 0
-  for (const key of keys) established += countLeaves(before[key] as Json)
+  for (const [, value] of kept) established += countLeaves(value)
   return Math.max(0, (established - report.lostLeaves) / established)
+}
+
+/** Established top-level keys with what they hold. */
+function topKeysOf({ before, after, trunk }: EstablishedInput): readonly (readonly [string, Json])[] {
+  return levelsOf(before, after, trunk).flatMap((level) =>
+    Object.entries(level.before).filter(([key]) => key !== level.next),
+  )
 }

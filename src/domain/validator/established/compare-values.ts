@@ -4,12 +4,13 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Paced } from '../../paced.ts'
+import { keepsKind } from '../declared/kinds.ts'
 import { equalPairs, heldQuantity, isUnitKey, soleQuantity } from '../meaning/pairs.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, readScalar, type Scalar } from '../meaning/scalars.ts'
 import { compareLists } from './compare-lists.ts'
-import { isReturn, keepsKind, mayMove } from './moves.ts'
+import { isReturn, mayMove } from './moves.ts'
 import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { changed, type Here, removed, returned, type Walk } from './walk.ts'
@@ -48,7 +49,7 @@ function isEmpty(value: JsonObject | readonly Json[]): boolean {
 
 function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
   if (isSameScalar(a, b, here.kind)) return
-  const isKept = keepsKind(a, b, here)
+  const isKept = keepsKind(walk, [a, b], here)
   if (isKept !== undefined) {
     if (isKept) walk.sink.moved(walk.place)
     else changed(walk, [a, b], here)

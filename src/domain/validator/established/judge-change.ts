@@ -16,6 +16,8 @@ export interface ChangeJudge {
   /** It says what was established, in another place or from other numbers. */
   readonly isExplained: (change: Change) => boolean
   readonly outcomeOf: OutcomeOf
+  /** What the place could be declared to be, where something moves there. */
+  readonly offer: (change: Change) => Finding['declare']
   readonly policy: Pick<ResolvedPolicy, 'suspect'>
 }
 
@@ -52,8 +54,10 @@ export function judgeChange(change: Change, judge: ChangeJudge): void {
     !isDeclared(change) && entryFor(judge.superseded, change.place) === undefined && judge.isExplained(change)
   if (isMoved) return
   const isFree = change.rules.move?.as === 'free' && !change.rules.immutable && !change.rules.never
-  if (change.kind === 'removed' || change.kind === 'changed') report.lostLeaves += countLeaves(change.before)
-  if (change.kind === 'reordered' || change.kind === 'returned') report.lostLeaves += 1
+  const isCounted = change.isProse !== true
+  if (isCounted && (change.kind === 'removed' || change.kind === 'changed'))
+    report.lostLeaves += countLeaves(change.before)
+  if (isCounted && (change.kind === 'reordered' || change.kind === 'returned')) report.lostLeaves += 1
   const entry = entryFor(judge.superseded, change.place)
   if (isFree) return
   if (entry === undefined || change.rules.immutable || change.rules.never)
@@ -75,11 +79,11 @@ function refuseChange(change: Change, judge: ChangeJudge, isSuperseded: boolean)
   if (outcome === 'usual') return
   const isSuspect = outcome === 'suspect'
   if (!hasRoom(report)) countFinding(report, isSuspect && policy.suspect !== 'refuse' ? 'warning' : 'error')
-  else if (isSuspect) addFinding(report, asSuspect(refusal(change, isSuperseded), policy))
-  else addFinding(report, refusal(change, isSuperseded))
+  else if (isSuspect) addFinding(report, asSuspect(refusal(change, isSuperseded, judge), policy))
+  else addFinding(report, refusal(change, isSuperseded, judge))
 }
 
-function refusal(change: Change, isSuperseded: boolean): Finding {
+function refusal(change: Change, isSuperseded: boolean, { offer }: ChangeJudge): Finding {
   if (change.rules.immutable)
     return findingOf(change, 'immutable', 'the policy says that this does not change, superseded or not')
   if (isSuperseded) return findingOf(change, 'supersedes-invalid', 'the policy does not let this be superseded')
@@ -88,7 +92,8 @@ function refusal(change: Change, isSuperseded: boolean): Finding {
     isCritical === true
       ? findingOf(change, 'critical-key-removed', CRITICAL)
       : findingOf(change, RULES[kind], MESSAGES[kind])
-  return { ...found, supersede: { path: found.path, reason: '' } }
+  const declare = offer(change)
+  return { ...found, supersede: { path: found.path, reason: '' }, ...(declare !== undefined && { declare }) }
 }
 
 function noteCovered(change: Change, { tokens }: Entry, report: Report): void {

@@ -8,50 +8,6 @@ import { readScalar, type Scalar } from '../meaning/scalars.ts'
 import { canonicalState, isInterruption, isStateKey, mayFollow } from '../meaning/states.ts'
 import type { Here } from './walk.ts'
 
-/** Whether a place that is declared to move does so in its kind. Undefined where nothing is declared, or something stricter is. */
-export function keepsKind(a: Scalar, b: Scalar, here: Here): boolean | undefined {
-  const { move, immutable, never } = here.rules
-  if (move === undefined || immutable || never) return undefined
-  switch (move.as) {
-    case 'free':
-    case 'cursor':
-      return true
-    case 'done':
-      return a === false && b === true
-    case 'gauge':
-      return isSameMeasure(a, b, here)
-    case 'counter':
-      return isMeasured(a) && isMeasured(b) && isRising(a, b, here, true)
-    case 'clock':
-      return isMeasured(a) && isMeasured(b) && isLater(a, b)
-    case 'state':
-      return isForward(move.order ?? [], a, b)
-    case 'log':
-      return false
-  }
-}
-
-function isMeasured(value: Scalar): value is string | number {
-  return typeof value === 'string' || typeof value === 'number'
-}
-
-/** Of one type, and where both have a unit, of one that converts. */
-function isSameMeasure(a: Scalar, b: Scalar, { kind }: Here): boolean {
-  if (!isMeasured(a) || !isMeasured(b)) return typeof a === typeof b
-  const [before, after] = [readScalar(a, kind), readScalar(b, kind)]
-  if (before.kind !== after.kind) return false
-  return (
-    before.kind !== 'quantity' ||
-    after.kind !== 'quantity' ||
-    before.quantity.unit.dimension === after.quantity.unit.dimension
-  )
-}
-
-function isForward(order: readonly string[], a: Scalar, b: Scalar): boolean {
-  const [before, after] = [order.indexOf(`${a}`), order.indexOf(`${b}`)]
-  return before >= 0 && after >= before
-}
-
 export function mayMove(a: Scalar, b: Scalar, here: Here): boolean {
   if (a === null || b === null || typeof a === 'boolean' || typeof b === 'boolean') return false
   const { monotonic, tolerance } = here.rules
@@ -69,7 +25,7 @@ export function isReturn(a: Scalar, b: Scalar, { kind, rules }: Here): boolean {
   return isStateKey(kind.words) && canonicalState(a) !== canonicalState(b) && !isInterruption(a) && !isInterruption(b)
 }
 
-function isLater(a: string | number, b: string | number): boolean {
+export function isLater(a: string | number, b: string | number): boolean {
   const [before, after] = [timeOf(a), timeOf(b)]
   return before !== undefined && after?.kind === before.kind && after.ms > before.ms
 }
@@ -79,7 +35,7 @@ function timeOf(value: string | number): { readonly kind: string; readonly ms: n
   return typeof value === 'number' ? { kind: 'number', ms: value } : readTime(plainText(value))
 }
 
-function isRising(a: string | number, b: string | number, here: Here, up: boolean): boolean {
+export function isRising(a: string | number, b: string | number, here: Here, up: boolean): boolean {
   if (typeof a === 'string' && typeof b === 'string' && isLater(up ? a : b, up ? b : a)) return true
   const [before, after] = [numberOf(a, here), numberOf(b, here)]
   return before !== undefined && after !== undefined && (up ? after > before : after < before)

@@ -2,6 +2,7 @@
 
 import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { ListRule, Move, PlacePolicy } from '../../../../schemas/place-policy.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 
 export interface Tolerance {
   readonly absolute?: number | undefined
@@ -59,7 +60,8 @@ function readRules(policy: Declared): PlaceRules {
   for (const [path, list] of Object.entries(policy.lists ?? {})) nodeAt(root, path).list = list
   for (const [path, direction] of Object.entries(policy.monotonic ?? {})) nodeAt(root, path).monotonic = direction
   for (const [path, tolerance] of Object.entries(policy.tolerance ?? {})) nodeAt(root, path).tolerance = tolerance
-  for (const move of policy.moves ?? []) nodeAt(root, move.path).move = move
+  // The first word of a place counts: the policy's stand before those of agents.
+  for (const move of policy.moves ?? []) nodeAt(root, move.path).move ??= move
   for (const path of policy.immutable ?? []) nodeAt(root, path).immutable = true
   for (const path of policy.supersede?.never ?? []) nodeAt(root, path).never = true
   return root.children.size === 0 ? NOTHING : { ...NOTHING, nodes: [root] }
@@ -102,6 +104,11 @@ export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
     below.set(rules, made)
   }
   return made.get(`${token}`) ?? (made.get(UNNAMED) as PlaceRules)
+}
+
+/** Whether a change of a place may be refused or permitted by what the policy says of that place. */
+export function declaresPlaces({ immutable, monotonic, moves }: ResolvedPolicy): boolean {
+  return [immutable, monotonic, moves].some((declared) => declared !== undefined)
 }
 
 function inherited(move: Move | undefined): Move | undefined {

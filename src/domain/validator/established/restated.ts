@@ -11,13 +11,16 @@ import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
 import { readUnit } from '../meaning/units.ts'
 import { addFinding, type Report } from '../report.ts'
+import type { Trunk } from '../trunk.ts'
 import type { Gain } from './changes.ts'
 
 export interface RestatedInput {
   readonly before: JsonObject
   readonly gains: readonly Gain[]
   readonly mode: 'off' | 'warn' | 'sure' | 'reject'
-  readonly isProtected: (key: string) => boolean
+  readonly trunk: Trunk
+  /** Whether the place stands below a protected key. */
+  readonly isJudged: (place: readonly Token[]) => boolean
 }
 
 /** Names that say what kind of value it is, not what it is about. */
@@ -61,7 +64,7 @@ interface NamedObject {
 }
 
 export function* checkRestated(
-  { before, gains, mode, isProtected }: RestatedInput,
+  { before, gains, mode, trunk, isJudged }: RestatedInput,
   report: Report,
   pauses: Pauses,
 ): Paced<void> {
@@ -71,7 +74,7 @@ export function* checkRestated(
   if (objects.length === 0) return
   pauses.count(OBJECT_STEPS * objects.length)
   if (pauses.due()) yield
-  const names = establishedNames(before, isProtected)
+  const names = establishedNames(before, { trunk, isJudged })
   let judged = 0
   for (const { object, place } of objects) {
     pauses.count(OBJECT_STEPS + KEY_STEPS * Object.keys(object).length)
@@ -114,11 +117,11 @@ function addGained(found: GainedObject[], object: JsonObject, place: readonly To
 type Names = ReadonlyMap<string, NamedObject | 'several'>
 
 /** Specific names of scalars and quantities outside lists, with the one place where each stands. */
-function establishedNames(before: JsonObject, isProtected: (key: string) => boolean): Names {
+function establishedNames(before: JsonObject, { trunk, isJudged }: Pick<RestatedInput, 'trunk' | 'isJudged'>): Names {
   const names = new Map<string, NamedObject | 'several'>()
   const visit = (object: JsonObject, place: readonly Token[]): void => {
     for (const key of Object.keys(object)) {
-      if (place.length === 0 && !isProtected(key)) continue
+      if (place.length <= trunk.length && !isJudged([...place, key]) && trunk[place.length] !== key) continue
       const value = object[key] as Json
       if (isJsonObject(value) && soleQuantity(value) === undefined) {
         visit(value, [...place, key])

@@ -1,5 +1,5 @@
 /** @module The walk through an established context and a new one: where it stands, what is known of the place, and what it reports. */
-import type { Json } from '../../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
@@ -10,6 +10,8 @@ import type { PlaceRules } from './place-rules.ts'
 export interface Walk {
   /** Compares what stands below: members of lists are compared as all values are. Answers what is left to do, where it may take long. */
   readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => Paced<void> | undefined
+  /** The established context and the new one, whole. */
+  readonly documents: readonly [before: JsonObject, after: JsonObject]
   readonly pauses: Pauses
   readonly sink: ChangeSink
   readonly known: Signatures

@@ -6,6 +6,7 @@ import { formatPointer, type Token, valueAt } from '../../../../schemas/json-poi
 import type { Paced } from '../../paced.ts'
 import { entryFor } from '../established/superseded.ts'
 import { addFinding } from '../report.ts'
+import { topKey } from '../trunk.ts'
 import type { Checking } from './checking.ts'
 import type { FailedCall, RecordedResults } from './recorded-results.ts'
 
@@ -54,7 +55,7 @@ function checkAction(
 ): void {
   const state = STATES.find((key) => Object.hasOwn(action, key) && saysDone(action[key] as Json))
   if (state === undefined) return
-  const failed = failedCallOf(action, outcomes, place[0] === 'actions')
+  const failed = failedCallOf(action, outcomes, topKey(place, input.trunk) === 'actions')
   if (failed === undefined) return
   const established = valueAt(input.before, place.map(String))
   if (established !== undefined && isEqual(established, action)) return

@@ -9,6 +9,7 @@ import { entryFor, supersededTree } from '../established/superseded.ts'
 import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget } from '../evidence.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Supersessions } from '../supersedes.ts'
+import { type Level, levelsOf } from '../trunk.ts'
 import { checkOutcomes } from './check-outcomes.ts'
 import type { Checking, GroundsInput } from './checking.ts'
 import { Derivations } from './derivations.ts'
@@ -50,27 +51,39 @@ export function* checkRecorded(
   addFinding(report, { rule: 'evidence-truncated', severity: checking.severity, path: '', message })
 }
 
-function* checkRows({ input, report, severity, superseded, pauses }: Checking, lookup: Lookup): Paced<void> {
+function* checkRows(checking: Checking, lookup: Lookup): Paced<void> {
+  const { input } = checking
   const isProtected = protectedBy(input.policy)
-  for (const key of sortedKeys(input.after)) {
-    if (!isProtected(key) || key === 'actions') continue
-    const now = input.after[key] as Json
-    const established = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
-    if (typeof now !== 'object' || now === null || (established !== undefined && isEqual(established, now))) continue
-    for (const row of rowsIn({ [key]: now })) {
-      pauses.count(ROW_STEPS + row.rels.length)
-      if (pauses.due()) yield
-      for (const { place, after, by } of [...wrongLeaves(lookup, row), ...(yield* wrongMembers(lookup, row))]) {
-        if (isStanding(input, place, after)) continue
-        addFinding(report, {
-          rule: 'disagrees-with-tool',
-          severity: entryFor(superseded, place) === undefined ? severity : 'warning',
-          path: formatPointer(place),
-          after,
-          message: `event ${by.revision} recorded another value for this`,
-          source: { revision: by.revision },
-        })
-      }
+  for (const level of levelsOf(input.before, input.after, input.trunk)) {
+    for (const key of sortedKeys(level.after)) {
+      if (key === level.next || !isProtected(key) || key === 'actions') continue
+      const now = level.after[key] as Json
+      const established = Object.hasOwn(level.before, key) ? (level.before[key] as Json) : undefined
+      if (typeof now !== 'object' || now === null || (established !== undefined && isEqual(established, now))) continue
+      yield* checkRowsBelow(checking, lookup, { above: level.place, key, now })
+    }
+  }
+}
+
+function* checkRowsBelow(
+  { input, report, severity, superseded, pauses }: Checking,
+  lookup: Lookup,
+  { above, key, now }: { readonly above: readonly Token[]; readonly key: string; readonly now: Json },
+): Paced<void> {
+  for (const row of rowsIn({ [key]: now })) {
+    pauses.count(ROW_STEPS + row.rels.length)
+    if (pauses.due()) yield
+    for (const { place: below, after, by } of [...wrongLeaves(lookup, row), ...(yield* wrongMembers(lookup, row))]) {
+      const place = [...above, ...below]
+      if (isStanding(input, place, after)) continue
+      addFinding(report, {
+        rule: 'disagrees-with-tool',
+        severity: entryFor(superseded, place) === undefined ? severity : 'warning',
+        path: formatPointer(place),
+        after,
+        message: `event ${by.revision} recorded another value for this`,
+        source: { revision: by.revision },
+      })
     }
   }
 }
@@ -158,12 +171,13 @@ interface NewLeaf {
 }
 
 /** Names under `entities`, and numbers there and under `facts`, that do not stand at the same place already. */
-function newLeaves({ before, after }: GroundsInput): readonly NewLeaf[] {
+function newLeaves(input: GroundsInput): readonly NewLeaf[] {
   const leaves: NewLeaf[] = []
+  const { place: above, before, after } = levelsOf(input.before, input.after, input.trunk).at(-1) as Level
   for (const key of ['entities', 'facts']) {
     if (!Object.hasOwn(after, key)) continue
     const established = Object.hasOwn(before, key) ? (before[key] as Json) : undefined
-    walkNew([established, after[key] as Json], [key], (place, leaf) => {
+    walkNew([established, after[key] as Json], [...above, key], (place, leaf) => {
       const isLookedUp = typeof leaf === 'number' ? Math.abs(leaf) >= SMALL_NUMBER : key === 'entities'
       if (isLookedUp) leaves.push({ place: [...place], leaf })
     })

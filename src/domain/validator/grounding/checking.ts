@@ -6,11 +6,14 @@ import type { Superseded } from '../established/superseded.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Report } from '../report.ts'
 import type { Supersession } from '../supersedes.ts'
+import type { Trunk } from '../trunk.ts'
 
 export interface GroundsInput {
   readonly before: JsonObject
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
+  /** Where the context begins. */
+  readonly trunk: Trunk
   readonly supersedes?: readonly Supersession[] | undefined
 }
 

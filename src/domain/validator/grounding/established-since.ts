@@ -74,6 +74,11 @@ export function withEstablishingStep(
   })
 }
 
+/** The agent whose handoff established the value of a place. Empty for what the run began with. */
+export function agentAt({ lineage }: Pick<RunState, 'lineage'>, place: readonly string[], since: Since): string {
+  return stepAt(lineage, sinceAt(since, place)).agent
+}
+
 /** The last step no later than a revision; the first one where there is none: what a run begins with was never changed. */
 function stepAt(lineage: readonly EstablishedStep[], revision: number): EstablishedStep {
   let [low, high] = [0, lineage.length - 1]

@@ -18,8 +18,11 @@ interface Leaf {
   readonly rel: string
 }
 
+/** Of a change, or of a place of which one is asked for. */
+export type IsEvident = (change: Pick<Change, 'kind' | 'place' | 'before' | 'after'>) => boolean
+
 /** The evidence is settled. The established context is read when the first change is asked about. */
-export function evidentIn({ results }: Evidence, before: JsonObject, pauses: Pauses): (change: Change) => boolean {
+export function evidentIn({ results }: Evidence, before: JsonObject, pauses: Pauses): IsEvident {
   const { index } = results
   if (index === undefined || index.size === 0) return () => false
   const lookup = lookupIn(index, pauses)

@@ -21,6 +21,7 @@ type Declared = Pick<
   | 'judge'
   | 'suspect'
   | 'enforce'
+  | 'declare'
   | 'approve'
   | 'overshoot'
 >
@@ -33,6 +34,7 @@ export function stricter(first: Declared, second: Declared): Declared {
     judge: later(['warn', 'reject'], first.judge, second.judge),
     suspect: later(['record', 'refuse'], first.suspect, second.suspect),
     enforce: later(['record', 'refuse'], first.enforce, second.enforce),
+    declare: later(['reasoned', 'none'], first.declare, second.declare),
     overshoot: later(['record', 'refuse'], first.overshoot, second.overshoot),
     lists: both(second.lists, first.lists),
     monotonic: both(second.monotonic, first.monotonic),

@@ -1,7 +1,7 @@
 /** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
 import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
 import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
-import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { freeKeysOf, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { joinedRules } from '../../redaction/joined-rules.ts'
 import { type Refusal, refusal } from '../../refusal.ts'
 import { stricter } from './stricter.ts'
@@ -58,13 +58,29 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     signals: run.signals === 'refuse' ? run.signals : (tenant.signals ?? run.signals),
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
-    free: common(run.free, tenant.free),
+    ...freeOf(run, tenant),
     // To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone.
     moves: tenant.moves ?? run.moves,
     redaction: joinedOrNone(run.redaction, tenant.redaction),
   }
   const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))
   return { ...named, ...stricter(run, tenant) }
+}
+
+/** Where both speak of it, a key is as free as the stricter of them has it; what is freed alone by one is the most that is. */
+function freeOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'free' | 'freeOnly' | 'prose'> {
+  const [ours, theirs] = [run, tenant].filter(speaksOfFree).map(freeKeysOf)
+  if (ours === undefined) return {}
+  const { free, prose } = ours
+  if (theirs === undefined) return { free: [...free], prose: [...prose], freeOnly: undefined }
+  const both = free.filter((key) => theirs.free.includes(key))
+  const loose = [...theirs.free, ...theirs.prose]
+  const texts = [...free, ...prose].filter((key) => loose.includes(key) && !both.includes(key))
+  return { free: both, prose: [...new Set(texts)], freeOnly: undefined }
+}
+
+function speaksOfFree({ free, freeOnly, prose }: PolicyObject): boolean {
+  return [free, freeOnly, prose].some((keys) => keys !== undefined)
 }
 
 function joinedOrNone(run: PolicyObject['redaction'], tenant: PolicyObject['redaction']): PolicyObject['redaction'] {
@@ -75,11 +91,6 @@ type Keys = readonly string[] | undefined
 
 function union(a: Keys, b: Keys): string[] | undefined {
   return a === undefined && b === undefined ? undefined : [...new Set([...(a ?? []), ...(b ?? [])])]
-}
-
-function common(a: Keys, b: Keys): string[] | undefined {
-  if (a === undefined || b === undefined) return (a ?? b)?.slice()
-  return a.filter((key) => b.includes(key))
 }
 
 function protectedByBoth(a: PolicyObject['protect'], b: PolicyObject['protect']): PolicyObject['protect'] {

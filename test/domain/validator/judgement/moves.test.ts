@@ -1,9 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { MOVE_KINDS } from '../../../../schemas/place-policy.ts'
 import { type Policy, PolicyObject } from '../../../../schemas/policy.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { MOVE_KINDS } from '../../../../schemas/value-forms.ts'
 import { underTenantPolicy } from '../../../../src/domain/validator/policy/with-tenant.ts'
 import { type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
 import { stepsOf } from './bookkeeping/steps.ts'
@@ -35,6 +35,8 @@ const KEPT: readonly (readonly [move: Omit<Move, 'path'>, before: Json, after: J
   [{ as: 'done' }, false, true],
   [ORDER, 'loading', 'back'],
   [{ as: 'log' }, [1, 2], [1, 2, 3]],
+  [{ as: 'derived', by: 'total' }, 3, 4],
+  [{ as: 'text' }, 'the van was not late at 8', 'at 8 it was not late, the van'],
   [{ as: 'log' }, [{ a: 10 }], [{ a: 10 }, { a: 11 }]],
   [{ as: 'free' }, { a: 1, b: [1] }, { c: 2 }],
   [{ as: 'free' }, [1, 2], 'gone'],
@@ -55,6 +57,9 @@ const BROKEN: readonly (readonly [move: Omit<Move, 'path'>, before: Json, after:
   [ORDER, 'driving', 'loading'],
   [ORDER, 'driving', 'lost'],
   [{ as: 'log' }, [1, 2], [2, 1]],
+  [{ as: 'derived', by: 'total' }, 3, [4]],
+  [{ as: 'text' }, 'the van was not late', 'the van was late'],
+  [{ as: 'text' }, 'the van was late', 3],
   [{ as: 'log' }, [1, 2], [1]],
   [{ as: 'log' }, [{ a: 10 }, { a: 12 }], [{ a: 11 }, { a: 12 }]],
 ]

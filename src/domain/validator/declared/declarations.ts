@@ -1,0 +1,178 @@
+/** @module What an agent declares to move beside its handoff: which declarations are in force, and why the others are not (JUD-45). */
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { parsePointer, valueAt } from '../../../../schemas/json-pointer.ts'
+import { type Declaration, isPlacePointer, type Move } from '../../../../schemas/place-policy.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { MOVE_KINDS } from '../../../../schemas/value-forms.ts'
+import { type PlaceRules, rootRules, rulesBelow } from '../established/place-rules.ts'
+import type { IsEvident } from '../grounding/evident.ts'
+import { readTime } from '../meaning/dates.ts'
+import { addFinding, type Report } from '../report.ts'
+import { isPlainReason } from '../supersedes.ts'
+import { isWhole, type Trunk, topKey } from '../trunk.ts'
+
+/** Places of a context that one declaration may name. */
+const PLACES_MAX = 1000
+
+/** What the right to declare a place depends on. */
+export interface DeclarationRights {
+  /** Where the context begins. */
+  readonly trunk: Trunk
+  readonly before: JsonObject
+  readonly policy: ResolvedPolicy
+  readonly agent: string | undefined
+  /** Whether a tool answered the established value of a place. */
+  readonly isEvident: IsEvident
+  /** The agent that established the value of a place. */
+  readonly establishedBy: (place: readonly string[]) => string | undefined
+}
+
+/** The policy of a handoff with what is declared, what of its own declarations is not, and by what that was judged. */
+export interface UnderDeclarations {
+  readonly policy: ResolvedPolicy
+  readonly movesRefused: number[]
+  readonly rights: DeclarationRights
+}
+
+/**
+ * The policy with what is declared in this run and with what holds of the agent's own declarations. The others are findings: they refuse the handoff
+ * where all that is suspect does.
+ */
+export function underDeclarations(
+  asked: DeclarationRights,
+  { moves, inForce }: { readonly moves: readonly Declaration[]; readonly inForce: readonly Move[] },
+  report: Report,
+): UnderDeclarations {
+  const policy = withMoves(asked.policy, inForce)
+  const rights = { ...asked, policy }
+  const movesRefused: number[] = []
+  const holding = moves.filter((move, i): move is Declaration & Move => {
+    const fault = declarationFault(move, rights)
+    if (fault === undefined) return true
+    movesRefused.push(i)
+    const severity = policy.suspect === 'record' ? 'warning' : 'error'
+    const message = `moves/${i}: is not in force: ${fault}`
+    addFinding(report, { rule: 'declaration-refused', severity, path: move.path, message })
+    return false
+  })
+  return { policy: holding.length === 0 ? policy : withMoves(policy, holding), movesRefused, rights }
+}
+
+/** What is in force in a run changes with a handoff that declares something, and with a rollback. */
+const known = new WeakMap<readonly Move[], ResolvedPolicy>()
+
+function withMoves(policy: ResolvedPolicy, moves: readonly Move[]): ResolvedPolicy {
+  if (moves.length === 0) return policy
+  const made = known.get(moves)
+  if (made !== undefined && made.criticalKeys === policy.criticalKeys) return made
+  const joined = { ...policy, moves: [...(policy.moves ?? []), ...moves] }
+  known.set(moves, joined)
+  return joined
+}
+
+/** Why a place may not be declared so by this agent; undefined where it may. */
+export function declarationFault({ path, as, by, reason }: Declaration, rights: DeclarationRights): string | undefined {
+  const { policy } = rights
+  const tokens = parsePointer(path)
+  if (tokens === undefined || !isPlacePointer(path))
+    return 'the path is no JSON Pointer (RFC 6901) below the whole context'
+  if (!isKind(as)) return `a place moves as ${MOVE_KINDS.join(', ')}, not as ${as}`
+  if (policy.declare === 'none') return 'the policy lets no agent declare what moves'
+  if (tokens.includes('**')) return 'a declaration names its places one level at a time: ** is for policies'
+  if (!isPlainReason(reason)) return 'the reason must not be blank'
+  if (as === 'free' || as === 'state') return `only a policy declares a place as ${as}`
+  if (by !== undefined && as !== 'gauge' && as !== 'derived') return 'only a gauge and a derived place have by'
+  if (as === 'gauge' && by !== undefined && !isPlacePointer(by)) return 'of a gauge, by is a JSON Pointer'
+  if (as === 'derived' && policy.invariants?.some(({ name }) => name === by) !== true)
+    return `the policy has no invariant called ${by}`
+  return keyFault(tokens, rights) ?? rulesFault(tokens, as, policy) ?? placesFault(tokens, as, rights)
+}
+
+function isKind(as: string): as is Move['as'] {
+  return (MOVE_KINDS as readonly string[]).includes(as)
+}
+
+function keyFault(tokens: readonly string[], { policy, trunk }: DeclarationRights): string | undefined {
+  const { criticalKeys, protect } = policy
+  const key = topKey(tokens, trunk)
+  if (isWhole(tokens, trunk)) return 'it is the whole context; name what moves'
+  const isNamed = criticalKeys.includes(key) || (Array.isArray(protect) && protect.includes(key))
+  return isNamed || key === '*' ? 'it lies below a critical key, of which only a policy says what moves' : undefined
+}
+
+/** The word of the policy counts where it has one. */
+function rulesFault(tokens: readonly string[], as: Move['as'], policy: ResolvedPolicy): string | undefined {
+  const { immutable, never, monotonic, tolerance, move } = tokens.reduce<PlaceRules>(rulesBelow, rootRules(policy))
+  if (immutable) return 'the policy says that this does not change'
+  if (never) return 'the policy does not let this be superseded'
+  if (monotonic !== undefined || tolerance !== undefined) return 'the policy says already how this changes'
+  return move === undefined || move.as === as ? undefined : `the policy declares it as ${move.as}`
+}
+
+function placesFault(tokens: readonly string[], as: Move['as'], rights: DeclarationRights): string | undefined {
+  const places = placesAt(rights.before, tokens)
+  if (places === undefined) return `it names more than ${PLACES_MAX} places`
+  for (const place of places) {
+    const value = valueAt(rights.before, place) ?? null
+    if (value === null) continue
+    const fault = formFault(value, as) ?? rightFault(place, value, as, rights)
+    if (fault !== undefined) return `${fault} (/${place.join('/')})`
+  }
+  return undefined
+}
+
+function formFault(value: Json, as: Move['as']): string | undefined {
+  if ((as === 'log') !== Array.isArray(value))
+    return as === 'log' ? 'a log is a list' : 'it holds a list, and no single value'
+  if (typeof value === 'object' && as !== 'log') return 'it holds an object, and no single value'
+  if (as === 'done' && typeof value !== 'boolean') return 'what gets done is false before, and true then'
+  if (as === 'text' && typeof value !== 'string') return 'it is no text'
+  if (as === 'counter' && !isMeasure(value)) return 'a counter is a number'
+  if (as === 'clock' && typeof value !== 'number' && (typeof value !== 'string' || readTime(value) === undefined))
+    return 'a clock is a time'
+  return undefined
+}
+
+function isMeasure(value: Json): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /\d/.test(value))
+}
+
+/** What rises by itself is so of whoever counts it, unless a tool said what it is; what only its own agent knows to move is that agent's. */
+function rightFault(
+  place: readonly string[],
+  value: Json,
+  as: Move['as'],
+  { isEvident, establishedBy, agent }: DeclarationRights,
+): string | undefined {
+  if (as === 'gauge' || as === 'cursor' || as === 'done') {
+    const owner = establishedBy(place)
+    return owner === agent
+      ? undefined
+      : `it was established by ${owner === '' ? 'the start of the run' : owner}, not by this agent`
+  }
+  return leavesBelow(place, value).some(([at, before]) =>
+    isEvident({ kind: 'removed', place: at, before, after: undefined }),
+  )
+    ? 'a recorded result says what stands there'
+    : undefined
+}
+
+function leavesBelow(place: readonly string[], value: Json): (readonly [readonly string[], Json])[] {
+  if (typeof value !== 'object' || value === null) return [[place, value]]
+  return Object.entries(value).flatMap(([key, member]) => leavesBelow([...place, key], member as Json))
+}
+
+/** The places of a document that a pointer names, `*` for any member; undefined where they are too many. */
+export function placesAt(document: Json, tokens: readonly string[]): readonly (readonly string[])[] | undefined {
+  let places: (readonly string[])[] = [[]]
+  for (const token of tokens) {
+    places = places.flatMap((place) => {
+      const value = valueAt(document, place) ?? null
+      if (typeof value !== 'object' || value === null) return []
+      const keys = token === '*' ? Object.keys(value) : Object.hasOwn(value, token) ? [token] : []
+      return keys.map((key) => [...place, key])
+    })
+    if (places.length > PLACES_MAX) return undefined
+  }
+  return places
+}
