@@ -9,7 +9,7 @@ import { entryFor, supersededTree } from '../established/superseded.ts'
 import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget } from '../evidence.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Supersessions } from '../supersedes.ts'
-import { type Level, levelsOf } from '../trunk.ts'
+import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import { checkOutcomes } from './check-outcomes.ts'
 import type { Checking, GroundsInput } from './checking.ts'
 import { Derivations } from './derivations.ts'
@@ -51,41 +51,36 @@ export function* checkRecorded(
   addFinding(report, { rule: 'evidence-truncated', severity: checking.severity, path: '', message })
 }
 
-function* checkRows(checking: Checking, lookup: Lookup): Paced<void> {
-  const { input } = checking
+function* checkRows({ input, report, severity, superseded, pauses }: Checking, lookup: Lookup): Paced<void> {
+  const { before, after, trunk } = input
   const isProtected = protectedBy(input.policy)
-  for (const level of levelsOf(input.before, input.after, input.trunk)) {
-    for (const key of sortedKeys(level.after)) {
-      if (key === level.next || !isProtected(key) || key === 'actions') continue
-      const now = level.after[key] as Json
-      const established = Object.hasOwn(level.before, key) ? (level.before[key] as Json) : undefined
-      if (typeof now !== 'object' || now === null || (established !== undefined && isEqual(established, now))) continue
-      yield* checkRowsBelow(checking, lookup, { above: level.place, key, now })
+  const isJudged = (key: string): boolean => isProtected(key) && key !== 'actions'
+  for (const key of sortedKeys(after)) {
+    const now = after[key] as Json
+    if (typeof now !== 'object' || now === null || !(key === trunk[0] || isJudged(key))) continue
+    if (Object.hasOwn(before, key) && isEqual(before[key] as Json, now)) continue
+    for (const row of rowsIn({ [key]: now })) {
+      pauses.count(ROW_STEPS + row.rels.length)
+      if (pauses.due()) yield
+      if (isContext(row, trunk)) continue
+      for (const { place, after, by } of [...wrongLeaves(lookup, row), ...(yield* wrongMembers(lookup, row))]) {
+        if (isStanding(input, place, after) || !isJudged(topKey(place, trunk))) continue
+        addFinding(report, {
+          rule: 'disagrees-with-tool',
+          severity: entryFor(superseded, place) === undefined ? severity : 'warning',
+          path: formatPointer(place),
+          after,
+          message: `event ${by.revision} recorded another value for this`,
+          source: { revision: by.revision },
+        })
+      }
     }
   }
 }
 
-function* checkRowsBelow(
-  { input, report, severity, superseded, pauses }: Checking,
-  lookup: Lookup,
-  { above, key, now }: { readonly above: readonly Token[]; readonly key: string; readonly now: Json },
-): Paced<void> {
-  for (const row of rowsIn({ [key]: now })) {
-    pauses.count(ROW_STEPS + row.rels.length)
-    if (pauses.due()) yield
-    for (const { place: below, after, by } of [...wrongLeaves(lookup, row), ...(yield* wrongMembers(lookup, row))]) {
-      const place = [...above, ...below]
-      if (isStanding(input, place, after)) continue
-      addFinding(report, {
-        rule: 'disagrees-with-tool',
-        severity: entryFor(superseded, place) === undefined ? severity : 'warning',
-        path: formatPointer(place),
-        after,
-        message: `event ${by.revision} recorded another value for this`,
-        source: { revision: by.revision },
-      })
-    }
-  }
+/** The context itself, or what it is wrapped in, is a row only where the key that holds it is its name, as in `{users: {mia_li_3668: ...}}`. */
+function isContext({ place, names }: Row, trunk: Trunk): boolean {
+  return place.length <= trunk.length && !names.some(({ rel }) => rel === undefined)
 }
 
 interface Wrong {
