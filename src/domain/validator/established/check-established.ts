@@ -3,7 +3,7 @@
 import { proseBy, protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isEqual, isJsonObject } from '../../../../schemas/json.ts'
+import { isEqual } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
@@ -13,6 +13,7 @@ import { isSaidOnce, movedAmong } from '../explained/moved.ts'
 import { weaklyIn } from '../explained/weak.ts'
 import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
+import { readScalar } from '../meaning/scalars.ts'
 import { noSignatures } from '../meaning/signature.ts'
 import { isDeclared, outcomesBy } from '../outcome.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
@@ -20,6 +21,7 @@ import { checkSupersessions, type Supersession } from '../supersedes.ts'
 import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
 import { compareValues } from './compare-values.ts'
+import { isConversation, rewrittenIn } from './conversations.ts'
 import { judgeChange, judgeEntries, noteDifference } from './judge-change.ts'
 import { declaresPlaces, type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
 import { checkRestated } from './restated.ts'
@@ -78,8 +80,10 @@ export function* checkEstablished(input: EstablishedInput, report: Report, pause
     for (const key of differingKeys(level)) {
       const earlier = report.differences
       judging.below.isProse = !isProtected(key) && isProse(key) && mayContradict(level.before[key], input)
-      if (isProtected(key) || judging.below.isProse)
-        yield* checkKey(judging, key, { level, rules: rulesBelow(rules, key) })
+      const below = { level, rules: rulesBelow(rules, key) }
+      const isTold = judging.below.isProse && isConversation(level.before[key])
+      if (isTold) checkConversation(judging, key, below)
+      if (isProtected(key) || (judging.below.isProse && !isTold)) yield* checkKey(judging, key, below)
       else compareOther(key, level, report)
       if (report.differences > earlier) {
         changed.add(trunk.length === 0 ? key : (level.place[0] ?? key))
@@ -195,22 +199,29 @@ function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): 
   }
 }
 
-/** Messages of a model: the earlier ones are replaced by a summary as they grow. */
-/** What is below a key of prose. A text that no rule is declared for never does, nor what was said in turns. */
+/** What is below a key of prose. A text that no rule is declared for never does. */
 function mayContradict(value: Json | undefined, { policy }: EstablishedInput): boolean {
-  return typeof value === 'string' ? declaresPlaces(policy) : !isConversation(value)
+  return typeof value !== 'string' || declaresPlaces(policy)
 }
 
-function isConversation(value: Json | undefined): boolean {
-  return Array.isArray(value) && value.every((each) => isJsonObject(each) && 'role' in each && 'content' in each)
+function checkConversation(
+  { changes }: Judging,
+  key: string,
+  { level, rules }: { readonly level: Level; readonly rules: PlaceRules },
+): void {
+  const before = level.before[key] as JsonObject[]
+  for (const { index, ...message } of rewrittenIn(before, level.after[key])) {
+    const place = [...level.place, key, index]
+    changes.push({ kind: 'changed', place, afterPlace: place, ...message, rules, isProse: true })
+  }
 }
 
-/** A text, whatever becomes of it, and a list of texts in another order. */
+/** A text that is no measure, whatever becomes of it, and a list of texts in another order. */
 function isFreeText(change: Change): boolean {
-  const { kind, before } = change
+  const { kind, before, place } = change
   if (isDeclared(change)) return false
   if (kind === 'reordered' && Array.isArray(before)) return before.every((each) => typeof each === 'string')
-  return typeof before === 'string'
+  return typeof before === 'string' && readScalar(before, placeKind(`${place.at(-1)}`, false)).kind === 'text'
 }
 
 function mayNotSupersede({ policy, agent }: EstablishedInput): boolean {

@@ -58,6 +58,44 @@ test('what a policy names free is free whole, freeOnly takes the place of the de
   assert.is(said({ notes: 'a' }, { notes: 'b' }, { immutable: ['/notes'] }), 'reject /notes')
 })
 
+const turns = (...said: readonly string[]) => ({
+  messages: said.map((content, i) => ({ type: i % 2 === 0 ? 'human' : 'ai', content })),
+})
+
+test('a conversation grows, and gives way to its summary; a message among others that are kept is not rewritten (JUD-1)', () => {
+  const strict = { suspect: 'refuse' } as const
+  const before = turns('a', 'b', 'c')
+  const free: readonly Json[] = [
+    turns('a', 'b', 'c', 'd'),
+    turns('a', 'b', 'c and more'),
+    turns('b and c'),
+    turns('summary', 'c'),
+    turns('x', 'y', 'z'),
+    turns(),
+    {},
+  ]
+  for (const after of free) assert.is(said(before, after, strict), 'accept', JSON.stringify(after))
+  assert.is(said(before, turns('a', 'x', 'c'), strict), 'reject /messages/1 suspect')
+  assert.is(said(before, turns('a', 'b', 'x', 'd'), strict), 'reject /messages/2 suspect')
+  assert.is(said(before, turns('x', 'b', 'c', 'd')), 'accept /messages/0 suspect')
+  const system = { role: 'system', content: 's' }
+  const [own, others] = [
+    { role: 'user', content: 'a' },
+    { role: 'user', content: 'b' },
+  ]
+  assert.is(said({ messages: [system, own] }, { messages: [system, others] }, strict), 'accept')
+})
+
+test('a text that is a measure or a time is data, below a key of prose as well (JUD-1)', () => {
+  for (const [was, is] of [
+    ['2026-03-10', '2026-03-20'],
+    ['4.2 kg', '2.4 kg'],
+    ['17', '71'],
+  ] as const)
+    assert.is(said({ plan: [{ op: 'x', at: was }] }, { plan: [{ op: 'x', at: is }] }), 'accept /plan/0/at suspect', is)
+  assert.is(said({ plan: [{ op: 'x', at: 'dawn' }] }, { plan: [{ op: 'x', at: 'dusk' }] }), 'accept')
+})
+
 test('of run and tenant a key is as free as the stricter has it (JUD-23)', () => {
   const freed = (run: PolicyObject, tenant: PolicyObject): unknown => {
     const started = underTenantPolicy(run, tenant)
