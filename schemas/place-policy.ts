@@ -109,6 +109,17 @@ const Suspect = z.enum(['record', 'refuse'], {
       : 'is "record" or "refuse"',
 })
 
+/** `untrusted`: its answers ground what is new, and move nothing. `moves`: they move these places, with what lies below, and no others. */
+const ToolTrust = z.union(
+  [
+    z.strictObject({ tool: Key, untrusted: z.literal(true) }),
+    z.strictObject({ tool: Key, moves: z.array(Pointer).max(PLACES_MAX) }),
+  ],
+  'is {"tool": name, "untrusted": true}, or {"tool": name, "moves": [places]}',
+)
+export type ToolTrust = z.infer<typeof ToolTrust>
+const TOOLS_MAX = 256
+
 function atMost(places: object): boolean {
   return Object.keys(places).length <= PLACES_MAX
 }
@@ -135,6 +146,8 @@ export const PLACE_POLICY = {
   judge: z.enum(['warn', 'reject']).optional(),
   /** Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (the default), or the handoff is refused. */
   overshoot: z.enum(['record', 'refuse']).optional(),
+  /** Whose answers move what is established. */
+  evidence: z.array(ToolTrust).max(TOOLS_MAX).optional(),
   /** What a suspect change comes to: it is accepted with a warning (the default), or refused as a certain one is. */
   suspect: Suspect.optional(),
   /** Whether agents may declare places that move, each beside its handoff: `reasoned` (the default), or `none`. */

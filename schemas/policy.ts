@@ -26,6 +26,7 @@ const RULES_2_MEMBERS = [
   'minConfidence',
   'restated',
   'judge',
+  'evidence',
   'suspect',
   'declare',
   'enforce',
@@ -98,6 +99,7 @@ export const ResolvedPolicy = z.strictObject({
   /** Absent from the record of runs that began before there were suspects: all that is unexplained is refused there. */
   suspect: PLACE_POLICY.suspect,
   declare: PLACE_POLICY.declare,
+  evidence: PLACE_POLICY.evidence,
   enforce: PLACE_POLICY.enforce,
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,

@@ -51,8 +51,19 @@ export function freeKeysOf({ free, freeOnly, prose }: PolicyObject): {
 function declaredPlaces(
   inputs: PolicyObject,
 ): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'suspect' | 'approve' | 'overshoot'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge, enforce, declare } =
-    inputs
+  const {
+    lists,
+    monotonic,
+    tolerance,
+    immutable,
+    invariants,
+    supersede,
+    minConfidence,
+    judge,
+    enforce,
+    declare,
+    evidence,
+  } = inputs
   return {
     ...(lists === undefined ? {} : { lists }),
     ...(monotonic === undefined ? {} : { monotonic }),
@@ -64,5 +75,6 @@ function declaredPlaces(
     ...(judge === undefined ? {} : { judge }),
     ...(enforce === undefined ? {} : { enforce }),
     ...(declare === undefined ? {} : { declare }),
+    ...(evidence === undefined ? {} : { evidence }),
   }
 }

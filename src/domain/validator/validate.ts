@@ -20,6 +20,7 @@ import { type Evidence, settle } from './evidence.ts'
 import { checkRecorded } from './grounding/check-recorded.ts'
 import { evidentIn } from './grounding/evident.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
+import { ALL_TOOLS, type Tools, toolsUnder } from './grounding/trusted-tools.ts'
 import { enforced } from './outcome.ts'
 import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
@@ -85,9 +86,10 @@ export function validateHandoff(input: HandoffInput): Verdict {
 export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
   const report = emptyReport()
   const { evidence } = posted
+  const tools = posted.policy.evidence === undefined ? ALL_TOOLS : toolsUnder(posted.policy.evidence)
   const isRecorded = posted.policy.rules === RULES_NOW && posted.policy.base !== 'relay'
   if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
-  const isEvident = evidence && isRecorded ? evidentIn(evidence, posted.before, pauses) : () => false
+  const isEvident = evidence && isRecorded ? evidentIn(evidence, { before: posted.before, tools }, pauses) : () => false
   const trunk = isRecorded ? trunkOf(posted.before, posted.after, posted.policy) : []
   const { agent, moves = [], inForce = [], establishedBy = () => undefined } = posted
   const asked = { trunk, before: posted.before, policy: posted.policy, agent, isEvident, establishedBy }
@@ -95,7 +97,7 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
   const { rights, policy, movesRefused } = declaresNone
     ? plainly(asked)
     : underDeclarations(asked, { moves, inForce }, report)
-  const input = { ...posted, policy, trunk }
+  const input = { ...posted, policy, trunk, tools }
   const judged = yield* judgeEstablished(input, rights, { report, pauses })
 
   if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
@@ -131,7 +133,7 @@ interface Judged {
 
 /** The established context against the new one, by the rules that the policy names. */
 function* judgeEstablished(
-  input: HandoffInput & { readonly trunk: Trunk },
+  input: HandoffInput & { readonly trunk: Trunk; readonly tools: Tools },
   rights: DeclarationRights,
   { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
 ): Paced<Judged> {
@@ -141,10 +143,10 @@ function* judgeEstablished(
     const changedKeys = yield* checkEstablished(input, report, pauses)
     return { changedKeys, confidence: retainedShare(input, report) }
   }
-  const { before, after, supersedes, agent, evidence, trunk } = input
+  const { before, after, supersedes, agent, evidence, trunk, tools } = input
   const excuses =
-    evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes }, pauses))
-  const isRecorded = evidence && recordedGain(evidence, pauses)
+    evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes, tools }, pauses))
+  const isRecorded = evidence && recordedGain(evidence, tools, pauses)
   const left = evidence?.results.left
   const { isEvident } = rights
   const known = new Map<string, boolean>()

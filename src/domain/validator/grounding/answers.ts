@@ -3,11 +3,13 @@
  * the same question takes its place (JUD-36).
  */
 import { keyWords } from '../../../../projections/key-words.ts'
+import { plainLower } from '../../../../projections/plain-text.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { isClockKey, isCounterKey } from '../meaning/rising.ts'
 import { canonicalText } from '../report.ts'
 import { hashLongList, hashPair, hashText, hashValue, hashWideObject, type KnownHashes } from './hash.ts'
+import type { IsTrusted } from './trusted-tools.ts'
 
 /** Beyond, no answer is known to take the place of another. */
 const ENTRIES_MAX = 100_000
@@ -17,17 +19,23 @@ const MEMBERS_MAX = 16
 /** A context cannot hold a larger one. */
 const ANSWER_MAX_BYTES = 2 * 1024 * 1024
 const QUESTION_MAX_CHARS = 512
+/** Of one call: values of its arguments that may name what it is about. */
+const NAMED_MAX = 64
+const NAMED_MAX_CHARS = 128
 const ENTRY_BYTES = 192
 
 /** Which tool, and what it was asked, as far as that says what the answer is about. */
 export interface ToolQuestion {
   readonly tool: string
   readonly about: string
+  /** Whole values of its arguments, as names are written; absent where they are not known, or too many. */
+  readonly named?: readonly string[]
 }
 
 export interface Answer {
   readonly asked: ToolQuestion
-  readonly value: Json
+  /** As it came, and what its texts hold as JSON. */
+  readonly values: readonly Json[]
   readonly revision: number
   readonly bytes: number
 }
@@ -62,14 +70,32 @@ const ASKING: ReadonlySet<string> = new Set(
 
 /** The question of a call. `digest` stands for arguments that are not small and flat. */
 export function toolQuestion(tool: string, args: Json | undefined, digest?: string): ToolQuestion {
+  const named = args === undefined ? undefined : namedIn(args)
+  return { tool, about: aboutOf(args, digest), ...(named !== undefined && { named }) }
+}
+
+/** Undefined where it may name more than is looked at. */
+function namedIn(args: Json): readonly string[] | undefined {
+  const named = new Set<string>()
+  const waiting: Json[] = [args]
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value === 'object' && value !== null) waiting.push(...(Object.values(value) as Json[]))
+    else if ((typeof value === 'string' || typeof value === 'number') && `${value}`.length <= NAMED_MAX_CHARS)
+      named.add(plainLower(`${value}`))
+    if (named.size > NAMED_MAX || waiting.length > NAMED_MAX) return undefined
+  }
+  return [...named]
+}
+
+function aboutOf(args: Json | undefined, digest: string | undefined): string {
   const whole = digest ?? (args === undefined ? '' : canonicalText(args))
-  if (args === undefined || !isJsonObject(args)) return { tool, about: whole }
+  if (args === undefined || !isJsonObject(args)) return whole
   const keys = Object.keys(args)
-  if (keys.some((key) => typeof args[key] === 'object' && args[key] !== null)) return { tool, about: whole }
+  if (keys.some((key) => typeof args[key] === 'object' && args[key] !== null)) return whole
   const about = canonicalText(
     Object.fromEntries(keys.flatMap((key) => (isAsking(key) ? [] : [[key, args[key] as Json]]))),
   )
-  return { tool, about: about.length > QUESTION_MAX_CHARS ? whole : about }
+  return about.length > QUESTION_MAX_CHARS ? whole : about
 }
 
 function isAsking(key: string): boolean {
@@ -78,14 +104,14 @@ function isAsking(key: string): boolean {
 }
 
 /** Remembers an answer, and of an object its lists and objects: an agent may keep either. */
-export function* addAnswer(answers: Answers, { asked, value, revision, bytes }: Answer, pauses: Pauses): Paced<void> {
+export function* addAnswer(answers: Answers, { asked, values, revision, bytes }: Answer, pauses: Pauses): Paced<void> {
   if (answers.isFull) return
   const { seed, questions, byValue, shapes } = answers
   const { tool } = asked
   const question = hashText(seed, `${tool}\n${asked.about}`)
   const parts: [number, number][] = []
   const hashes: KnownHashes = new Map()
-  for (const [member, part] of bytes > ANSWER_MAX_BYTES ? [] : partsOf(value)) {
+  for (const [member, part] of bytes > ANSWER_MAX_BYTES ? [] : values.flatMap(partsOf)) {
     const pair: [number, number] = [hashText(seed, member), yield* wholeHash(seed, part, { hashes, pauses })]
     parts.push(pair)
     shapes.add(shapeHash(seed, part))
@@ -114,7 +140,7 @@ function partsOf(value: Json): readonly (readonly [string, Json])[] {
  */
 export function replacing(
   { questions, byValue }: Answers,
-  { before, after }: { readonly before: number; readonly after: number },
+  { before, after, isTrusted }: { readonly before: number; readonly after: number; readonly isTrusted: IsTrusted },
 ): { readonly tool: string; readonly revision: number } | undefined {
   const candidates = byValue.get(before) ?? []
   if (candidates.length > ASKING_MAX) return undefined
@@ -122,7 +148,7 @@ export function replacing(
     const { tool, revision, parts } = questions.get(question) as Question
     return { tool, revision, isAfter: parts.some(([m, value]) => m === member && value === after) }
   })
-  const found = now.find(({ isAfter }) => isAfter)
+  const found = now.find(({ tool, isAfter }) => isAfter && isTrusted(tool))
   return found === undefined || now.some(({ tool, isAfter }) => tool === found.tool && !isAfter) ? undefined : found
 }
 

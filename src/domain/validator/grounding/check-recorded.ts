@@ -42,7 +42,7 @@ export function* checkRecorded(
     pauses: by.pauses,
   }
   const { index } = by.evidence.results
-  const lookup = index === undefined ? undefined : lookupIn(index, by.pauses)
+  const lookup = index === undefined ? undefined : lookupIn(index, input.tools.isTrusted, by.pauses)
   if (lookup !== undefined) yield* checkRows(checking, lookup)
   yield* checkOutcomes(checking)
   const isCut = (yield* checkLeaves(checking)) || index?.truncated === true || (lookup?.stepsLeft ?? 0) < 0

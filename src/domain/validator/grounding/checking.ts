@@ -7,6 +7,7 @@ import type { Evidence } from '../evidence.ts'
 import type { Report } from '../report.ts'
 import type { Supersession } from '../supersedes.ts'
 import type { Trunk } from '../trunk.ts'
+import type { Tools } from './trusted-tools.ts'
 
 export interface GroundsInput {
   readonly before: JsonObject
@@ -15,6 +16,8 @@ export interface GroundsInput {
   /** Where the context begins. */
   readonly trunk: Trunk
   readonly supersedes?: readonly Supersession[] | undefined
+  /** What the policy says of the tools. */
+  readonly tools: Tools
 }
 
 export interface Checking {

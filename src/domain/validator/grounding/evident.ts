@@ -9,6 +9,7 @@ import type { Scalar } from '../meaning/scalars.ts'
 import { type Row, rowsIn } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { lookupIn, sameRows } from './same-row.ts'
+import type { Tools } from './trusted-tools.ts'
 
 /** Of a row that is read. */
 const ROW_STEPS = 30
@@ -22,10 +23,14 @@ interface Leaf {
 export type IsEvident = (change: Pick<Change, 'kind' | 'place' | 'before' | 'after'>) => boolean
 
 /** The evidence is settled. The established context is read when the first change is asked about. */
-export function evidentIn({ results }: Evidence, before: JsonObject, pauses: Pauses): IsEvident {
+export function evidentIn(
+  { results }: Evidence,
+  { before, tools }: { readonly before: JsonObject; readonly tools: Tools },
+  pauses: Pauses,
+): IsEvident {
   const { index } = results
   if (index === undefined || index.size === 0) return () => false
-  const lookup = lookupIn(index, pauses)
+  const lookup = lookupIn(index, tools.isTrusted, pauses)
   let leaves: ReadonlyMap<string, Leaf> | undefined
   return ({ kind, place, before: was, after: now }) => {
     if ((kind !== 'changed' && kind !== 'removed' && kind !== 'returned') || !isScalar(was)) return false

@@ -14,6 +14,7 @@ import { REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
 import { type Documents, replacedAnswers } from './replaced-answers.ts'
 import type { RecordedRow } from './row-index.ts'
 import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './same-row.ts'
+import type { Tools } from './trusted-tools.ts'
 
 /** Of a row that is read, and of a change that is looked for in one. */
 const ROW_STEPS = 30
@@ -22,10 +23,14 @@ const PLACE_STEPS = 5
 const LONG_LIST = 256
 
 /** Whether something new is, whole, what a tool answered: it says what it is about. The evidence is settled. */
-export function recordedGain({ results }: Evidence, pauses: Pauses): ((gain: Gain) => Paced<boolean>) | undefined {
+export function recordedGain(
+  { results }: Evidence,
+  { isTrusted }: Tools,
+  pauses: Pauses,
+): ((gain: Gain) => Paced<boolean>) | undefined {
   const { index } = results
   if (index === undefined || index.size === 0) return undefined
-  const lookup = lookupIn(index, pauses)
+  const lookup = lookupIn(index, isTrusted, pauses)
   return function* ({ place, value }) {
     if (!isJsonObject(value)) return false
     for (const row of rowsIn(underKeys(place, value))) {
@@ -53,11 +58,15 @@ function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<vo
 }
 
 /** What is permitted because a tool answered it. The evidence is settled. */
-export function* movedByTool({ results }: Evidence, documents: Documents, pauses: Pauses): Paced<Excuse | undefined> {
+export function* movedByTool(
+  { results }: Evidence,
+  documents: Documents & { readonly tools: Tools },
+  pauses: Pauses,
+): Paced<Excuse | undefined> {
   const { index, since } = results
   if (index === undefined) return undefined
-  const { after } = documents
-  const lookup = lookupIn(index, pauses)
+  const { after, tools } = documents
+  const lookup = lookupIn(index, tools.isTrusted, pauses)
   const rows = new Map<JsonObject, Row>()
   for (const row of rowsIn(after)) {
     rows.set(row.object, row)
@@ -65,15 +74,15 @@ export function* movedByTool({ results }: Evidence, documents: Documents, pauses
     pauses.count(ROW_STEPS + row.rels.length)
     if (pauses.due()) yield
   }
-  const search = { lookup, rows, after, known: new Map() }
-  const replaced = yield* replacedAnswers(results.answers, documents, pauses)
+  const search = { lookup, tools, rows, after, known: new Map() }
+  const replaced = yield* replacedAnswers(results.answers, documents, { isTrusted: tools.isTrusted, pauses })
   return (change) => {
     if (change.kind === 'duplicate' || change.kind === 'shadow') return undefined
     const standsSince = sinceAt(since, change.place)
     const source = sourceOf(change, { ...search, since: standsSince })
     if (source !== undefined) return note(change, source)
-    const revision = replaced.get(change) ?? -1
-    return revision > standsSince ? note(change, { revision }) : undefined
+    const { revision, tool } = replaced.get(change) ?? { revision: -1, tool: '' }
+    return revision > standsSince && tools.moves(tool, change.place) ? note(change, { revision }) : undefined
   }
 }
 
@@ -90,6 +99,7 @@ function valuesOn(after: JsonObject, place: readonly Token[]): readonly Json[] {
 
 interface Search {
   readonly lookup: Lookup
+  readonly tools: Tools
   readonly rows: ReadonlyMap<JsonObject, Row>
   readonly after: JsonObject
   /** What is known of each row, by the name that it is not looked up by. */
@@ -110,7 +120,10 @@ function sourceOf(change: Change, search: Search): RecordedRow | undefined {
       const value = values[to] as Json
       if (isJsonObject(value)) continue
       const rel = relOf(place, end, to)
-      const source = rel === undefined ? undefined : holding(row, { rel, key: `${place[to - 1]}`, value }, search)
+      const source =
+        rel === undefined
+          ? undefined
+          : holding(row, { rel, key: `${place[to - 1]}`, value, place: change.place }, search)
       if (source !== undefined) return source
     }
   }
@@ -125,20 +138,23 @@ function relOf(place: readonly Token[], end: number, to: number): string | undef
 }
 
 interface HeldMember {
+  readonly place: readonly Token[]
   readonly rel: string
   readonly key: string
   readonly value: Scalar | readonly Json[]
 }
 
 /** The latest row about the same thing that has something at the path, where that is exactly what stands there now. */
-function holding(row: Row, { rel, key, value }: HeldMember, search: Search): RecordedRow | undefined {
-  const { lookup, since } = search
+function holding(row: Row, { place, rel, key, value }: HeldMember, search: Search): RecordedRow | undefined {
+  const { lookup, tools, since } = search
   const { index, hashes } = lookup
   const isList = typeof value === 'object' && value !== null
   const recordedRel = isList ? `${rel}[]` : rel
   const known = knownRows(search, row, rel)
   lookup.pauses.count(HOLDING_STEPS + known.length)
-  const candidates = known.filter((each) => each.hashOf(recordedRel) !== undefined)
+  const candidates = known.filter(
+    (each) => each.hashOf(recordedRel) !== undefined && each.isAddressed && tools.moves(each.tool, place),
+  )
   let latest: RecordedRow | undefined
   for (const each of candidates) if (each.revision >= (latest?.revision ?? 0)) latest = each
   if (latest === undefined || latest.revision <= since) return undefined
@@ -163,7 +179,7 @@ function knownRows({ lookup, known }: Search, row: Row, rel: string): readonly R
 
 function namedRows(lookup: Lookup, row: Row, without: string | undefined): readonly RecordedRow[] {
   const own = without === undefined ? row.names : row.names.filter((name) => name.rel !== without)
-  const named = own.flatMap((name) => lookup.index.named(name))
+  const named = own.flatMap((name) => lookup.index.named(name, lookup.isTrusted))
   const same = new Set(sameRows(lookup, row).map((each) => each.row))
   const about = named.filter((each) => same.has(each.row))
   const { parent } = row

@@ -3,7 +3,7 @@
  * recording one costs nothing.
  */
 import { keyWords } from '../../../../projections/key-words.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import {
   type Answers,
@@ -28,6 +28,9 @@ const QUESTION_BYTES = 1_024
 /** Of a value, and of a character of a text, that is to be known again. */
 const KNOW_STEPS = 5
 const TEXT_STEPS = 0.1
+/** A longer text is read as a text alone. */
+const PARSED_MAX_CHARS = 256 * 1024
+const JSON_BEGINS = /^\s*[[{]/
 const FAILED_MAX = 10_000
 const ERROR_TEXT = /^\s*(?:error|failed|failure|exception)\b/i
 
@@ -105,6 +108,7 @@ export function noteOutcome(results: RecordedResults, callId: string, call: Fail
 export function saysError(value: Json | undefined): boolean {
   if (typeof value === 'string') return ERROR_TEXT.test(value)
   if (value === undefined || !isJsonObject(value)) return false
+  if (value.isError === true) return true
   const error = Object.hasOwn(value, 'error') ? value.error : undefined
   return error !== undefined && error !== null && error !== false && error !== ''
 }
@@ -113,18 +117,32 @@ export function saysError(value: Json | undefined): boolean {
 export function* indexResults(results: RecordedResults, knowing: Knowing): Paced<RowIndex | undefined> {
   for (let next = results.waiting[0]; next !== undefined; next = results.waiting[0]) {
     results.index ??= new RowIndex(results.seed)
-    yield* results.index.add(next.value, next.revision, knowing.pauses)
-    yield* knowAll(results.index, next.value, knowing)
+    const values = [next.value, ...parsedTexts(next.value)]
+    for (const value of values) {
+      yield* results.index.add({ ...next, value }, knowing.pauses)
+      yield* knowAll(results.index, value, knowing)
+    }
     const { asked, value, revision } = next
     const bytes = Math.ceil(results.waitingBytes / results.waiting.length)
     // What failed is no answer: the one before it still stands.
     if (asked !== undefined && !saysError(value)) {
-      yield* addAnswer(results.answers, { asked, value, revision, bytes }, knowing.pauses)
+      yield* addAnswer(results.answers, { asked, values, revision, bytes }, knowing.pauses)
     }
     results.waitingBytes -= bytes
     results.waiting.shift()
   }
   return results.index
+}
+
+/** What a text holds as JSON: a result that is a text, and the texts of a result of MCP. */
+function parsedTexts(value: Json): readonly Json[] {
+  const content = isJsonObject(value) && Array.isArray(value.content) ? (value.content as readonly Json[]) : [value]
+  return content.flatMap((part) => {
+    const text = isJsonObject(part) && part.type === 'text' ? part.text : part
+    if (typeof text !== 'string' || text.length > PARSED_MAX_CHARS || !JSON_BEGINS.test(text)) return []
+    const parsed = parseJsonOrUndefined(text)
+    return parsed === undefined ? [] : [parsed]
+  })
 }
 
 interface Knowing {

@@ -7,6 +7,7 @@ import type { Paced, Pauses } from '../../paced.ts'
 import type { Change } from '../established/changes.ts'
 import { type Answers, replacing, shapeHash, wholeHash } from './answers.ts'
 import { hashScalar, type KnownHashes } from './hash.ts'
+import type { IsTrusted } from './trusted-tools.ts'
 
 const PLACE_STEPS = 5
 /** A sentence is what it is; a word or a number may be there by accident. */
@@ -18,42 +19,53 @@ export interface Documents {
   readonly changes: readonly Change[]
 }
 
-type Replaced = { readonly after: Json; readonly revision: number | undefined }
+/** By the latest answer to a question. */
+interface Answered {
+  readonly tool: string
+  readonly revision: number
+}
+
+type Replaced = { readonly after: Json; readonly by: Answered | undefined }
 
 interface Search {
   readonly answers: Answers
+  readonly isTrusted: IsTrusted
   readonly hashes: KnownHashes
   readonly pauses: Pauses
   readonly known: Map<object, Replaced>
 }
 
-/** Events of the answers that made these changes. */
+/** The answers that made these changes. */
 export function* replacedAnswers(
   answers: Answers,
   { before, after, changes }: Documents,
-  pauses: Pauses,
-): Paced<ReadonlyMap<Change, number>> {
-  const found = new Map<Change, number>()
+  { isTrusted, pauses }: { readonly isTrusted: IsTrusted; readonly pauses: Pauses },
+): Paced<ReadonlyMap<Change, Answered>> {
+  const found = new Map<Change, Answered>()
   if (answers.questions.size === 0) return found
-  const search = { answers, hashes: new Map(), pauses, known: new Map() }
+  const search = { answers, isTrusted, hashes: new Map(), pauses, known: new Map() }
   for (const change of changes) {
     if (change.kind === 'duplicate' || change.kind === 'shadow') continue
-    const revision = yield* replacedAround(change, [before, after], search)
-    if (revision !== undefined) found.set(change, revision)
+    const by = yield* replacedAround(change, [before, after], search)
+    if (by !== undefined) found.set(change, by)
     if (pauses.due()) yield
   }
   return found
 }
 
 /** From the place of the change outwards. */
-function* replacedAround(change: Change, documents: readonly [Json, Json], search: Search): Paced<number | undefined> {
+function* replacedAround(
+  change: Change,
+  documents: readonly [Json, Json],
+  search: Search,
+): Paced<Answered | undefined> {
   const { place, afterPlace = place } = change
   const [was, is] = [valuesOn(documents[0], place), valuesOn(documents[1], afterPlace)]
   search.pauses.count(PLACE_STEPS * was.length)
   for (let depth = Math.min(was.length, is.length); depth >= 1; depth -= 1) {
     const pair = [was[depth - 1] as Json, is[depth - 1] as Json] as const
-    const revision = yield* replacedBy(pair, `${place[depth - 1]}`, search)
-    if (revision !== undefined) return revision
+    const by = yield* replacedBy(pair, `${place[depth - 1]}`, search)
+    if (by !== undefined) return by
   }
   return undefined
 }
@@ -71,25 +83,26 @@ function valuesOn(document: Json, place: readonly Token[]): readonly Json[] {
   return values
 }
 
-function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Search): Paced<number | undefined> {
+function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Search): Paced<Answered | undefined> {
   if (typeof was !== 'object' || was === null) return yield* judged([was, is], key, search)
   const known = search.known.get(was)
-  if (known !== undefined && known.after === is) return known.revision
-  const revision = yield* judged([was, is], key, search)
-  search.known.set(was, { after: is, revision })
-  return revision
+  if (known !== undefined && known.after === is) return known.by
+  const by = yield* judged([was, is], key, search)
+  search.known.set(was, { after: is, by })
+  return by
 }
 
-function* judged([was, is]: readonly [Json, Json], key: string, search: Search): Paced<number | undefined> {
-  const { answers, hashes, pauses } = search
+function* judged([was, is]: readonly [Json, Json], key: string, search: Search): Paced<Answered | undefined> {
+  const { answers, isTrusted, hashes, pauses } = search
   const { seed, shapes } = answers
   if (Array.isArray(was) !== Array.isArray(is) || isJsonObject(was) !== isJsonObject(is)) return undefined
   if (!shapes.has(shapeHash(seed, was)) || !shapes.has(shapeHash(seed, is))) return undefined
   const before = yield* wholeHash(seed, was, { hashes, pauses })
   if (!answers.byValue.has(before)) return undefined
-  const found = replacing(answers, { before, after: yield* wholeHash(seed, is, { hashes, pauses }) })
+  const after = yield* wholeHash(seed, is, { hashes, pauses })
+  const found = replacing(answers, { before, after, isTrusted })
   if (found === undefined || isOther(was, is, seed)) return undefined
-  return isTelling(was) || isNamedAfter(key, found.tool) ? found.revision : undefined
+  return isTelling(was) || isNamedAfter(key, found.tool) ? found : undefined
 }
 
 /** Whether two objects refer to different things; of lists the members may come and go. */

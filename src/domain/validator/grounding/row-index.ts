@@ -6,6 +6,7 @@ import { normaliseEntity } from '../../../../projections/set-text.ts'
 import type { Json } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import type { Scalar } from '../meaning/scalars.ts'
+import type { ToolQuestion } from './answers.ts'
 import { hashLongList, hashPair, hashScalar, hashText, type KnownHashes } from './hash.ts'
 import { NumberList } from './number-list.ts'
 import { type Row, type RowName, rowsIn } from './read-rows.ts'
@@ -16,7 +17,9 @@ export const ROW_LEAVES_TOTAL_MAX = 12_000_000
 /** Rows that one look-up answers, the latest first. */
 const CANDIDATES_MAX = 64
 
-const ROW_WORDS = 4
+const ROW_WORDS = 5
+/** Of one name, so many rows of tools that are not trusted are passed over. */
+const PASSED_OVER_MAX = 4_096
 const NONE = 0xffffffff
 
 /** Of a row without leaves, and of each leaf. */
@@ -25,6 +28,7 @@ const LEAF_STEPS = 15
 
 interface Adding {
   readonly revision: number
+  readonly asked: ToolQuestion | undefined
   readonly places: Map<Row, number>
   readonly hashes: KnownHashes
   readonly pauses: Pauses
@@ -45,15 +49,29 @@ export interface RecordedRow {
   readonly row: number
   readonly revision: number
   readonly parent: number | undefined
+  /** Absent where nobody knows which tool it was. */
+  readonly tool: string | undefined
+  /** Whether the call named it, or its tool had answered it before: what moves it, and does not only mention it. */
+  readonly isAddressed: boolean
   readonly shape: Shape
   readonly hashOf: (rel: string) => number | undefined
 }
+
+/** A result, and what was asked for it. */
+interface Recorded {
+  readonly value: Json
+  readonly revision: number
+  readonly asked?: ToolQuestion | undefined
+}
+
+type OfTool = (tool: string | undefined) => boolean
 
 /** Plain JSON for a cached fold. */
 export interface RowIndexDump {
   readonly seed: number
   readonly truncated: boolean
   readonly shapes: readonly (readonly string[])[]
+  readonly tools: readonly string[]
   readonly rows: string
   readonly leaves: string
   readonly links: string
@@ -67,7 +85,9 @@ export class RowIndex {
   truncated = false
   readonly #shapes: Shape[] = []
   readonly #shapeAt = new Map<string, number>()
-  /** Shape, revision, parent, first leaf. */
+  readonly #tools: string[] = []
+  readonly #toolAt = new Map<string, number>()
+  /** Shape, revision, parent, first leaf, source: twice the place of its tool, from 1 on, and 1 where the call addressed it. */
   readonly #rows = new NumberList()
   readonly #leaves = new NumberList()
   /** Row, next link. */
@@ -87,6 +107,7 @@ export class RowIndex {
     const index = new RowIndex(dump.seed)
     index.truncated = dump.truncated
     for (const rels of dump.shapes) index.#shapeNamed(rels)
+    for (const tool of dump.tools) index.#toolNamed(tool)
     index.#rows.load(dump.rows)
     index.#leaves.load(dump.leaves)
     index.#links.load(dump.links)
@@ -101,6 +122,7 @@ export class RowIndex {
       seed: this.seed,
       truncated: this.truncated,
       shapes: this.#shapes.map(({ rels }) => rels),
+      tools: this.#tools,
       rows: this.#rows.dump(),
       leaves: this.#leaves.dump(),
       links: this.#links.dump(),
@@ -120,8 +142,8 @@ export class RowIndex {
   }
 
   /** Not to be interrupted by another. */
-  *add(value: Json, revision: number, pauses: Pauses): Paced<void> {
-    const adding: Adding = { revision, places: new Map(), hashes: new Map(), pauses }
+  *add({ value, revision, asked }: Recorded, pauses: Pauses): Paced<void> {
+    const adding: Adding = { revision, asked, places: new Map(), hashes: new Map(), pauses }
     for (const row of rowsIn(value)) {
       if (this.truncated) return
       if (row.rels.length + row.lists.length > 0) adding.places.set(row, yield* this.#addRow(row, adding))
@@ -131,11 +153,13 @@ export class RowIndex {
     }
   }
 
-  *#addRow(row: Row, { revision, places, hashes, pauses }: Adding): Paced<number> {
+  *#addRow(row: Row, { revision, asked, places, hashes, pauses }: Adding): Paced<number> {
     const number = this.size
     const parent = row.parent === undefined ? undefined : places.get(row.parent)
     const leaves = this.hashesOf(row)
-    this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length)
+    const isAddressed = (parent !== undefined && this.row(parent).isAddressed) || this.#isAddressed(row, asked)
+    const source = 2 * (asked === undefined ? 0 : this.#toolNamed(asked.tool)) + (isAddressed ? 1 : 0)
+    this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length, source)
     for (const leaf of leaves) this.#leaves.push(leaf)
     for (const { rel, list } of row.lists) {
       const relHash = hashText(this.seed, rel)
@@ -154,23 +178,38 @@ export class RowIndex {
     return rels.map((rel, i) => this.leafHash(rel, values[i] as Scalar))
   }
 
-  /** Rows known by the name, the latest first. */
-  named(name: RowName): readonly RecordedRow[] {
-    return this.#linked(this.#nameKey(name))
+  /** Whether the call named it whole, or its tool had answered something of the name before. What is not known counts for it. */
+  #isAddressed(row: Row, asked: ToolQuestion | undefined): boolean {
+    if (asked?.named === undefined) return true
+    const { named, tool } = asked
+    return row.names.some(
+      (name) =>
+        named.includes(name.text.slice(name.text.indexOf('#') + 1)) ||
+        this.named(name, (answered) => answered === tool).length > 0,
+    )
+  }
+
+  /** Rows known by the name, of the tools that are asked for, the latest first. */
+  named(name: RowName, isOf: OfTool): readonly RecordedRow[] {
+    return this.#linked(this.#nameKey(name), isOf)
   }
 
   /** Rows of the same members, half of which say the same: what is left when one of them was changed. */
-  alike(row: Row, hashes: readonly number[]): readonly RecordedRow[] {
-    return this.#halves(row, hashes).flatMap((half) => this.#linked(half))
+  alike(row: Row, hashes: readonly number[], isOf: OfTool): readonly RecordedRow[] {
+    return this.#halves(row, hashes).flatMap((half) => this.#linked(half, isOf))
   }
 
   row(number: number): RecordedRow {
-    const [shapeAt, revision, parent, first] = [0, 1, 2, 3].map((i) => this.#rows.at(number * ROW_WORDS + i))
+    const [shapeAt, revision, parent, first, source = 0] = [0, 1, 2, 3, 4].map((i) =>
+      this.#rows.at(number * ROW_WORDS + i),
+    )
     const shape = this.#shapes[shapeAt as number] as Shape
     return {
       row: number,
       revision: revision as number,
       parent: parent === NONE ? undefined : parent,
+      tool: this.#tools[(source >> 1) - 1],
+      isAddressed: source % 2 === 1,
       shape,
       hashOf: (rel) => {
         const at = shape.at.get(rel)
@@ -217,6 +256,13 @@ export class RowIndex {
     return this.#shapes.push({ rels, at: new Map(rels.map((rel, i) => [rel, i])) }) - 1
   }
 
+  /** From 1 on. */
+  #toolNamed(tool: string): number {
+    const known = this.#toolAt.get(tool) ?? this.#tools.push(tool)
+    this.#toolAt.set(tool, known)
+    return known
+  }
+
   #nameKey({ text }: RowName): number {
     return hashText(this.seed ^ 0x5bd1e995, text)
   }
@@ -245,11 +291,12 @@ export class RowIndex {
     this.#links.push(row, before)
   }
 
-  #linked(key: number): readonly RecordedRow[] {
+  #linked(key: number, isOf: OfTool): readonly RecordedRow[] {
     const found: RecordedRow[] = []
     let link = this.#heads.get(key) ?? NONE
-    while (link !== NONE && found.length < CANDIDATES_MAX) {
-      found.push(this.row(this.#links.at(link * 2)))
+    for (let passed = 0; link !== NONE && found.length < CANDIDATES_MAX && passed < PASSED_OVER_MAX; passed += 1) {
+      const row = this.row(this.#links.at(link * 2))
+      if (isOf(row.tool)) found.push(row)
       link = this.#links.at(link * 2 + 1)
     }
     return found

@@ -4,6 +4,7 @@ import type { Pauses } from '../../paced.ts'
 import { hashValue, type KnownHashes } from './hash.ts'
 import type { Row, RowName } from './read-rows.ts'
 import type { RecordedRow, RowIndex } from './row-index.ts'
+import type { IsTrusted } from './trusted-tools.ts'
 
 interface Meeting {
   readonly recorded: RecordedRow
@@ -16,6 +17,7 @@ const STEPS_MAX = 1_000_000
 /** What one handoff looks up: each row of its context once. */
 export interface Lookup {
   readonly index: RowIndex
+  readonly isTrusted: IsTrusted
   readonly met: Map<Row, readonly Meeting[]>
   readonly hashes: KnownHashes
   readonly pauses: Pauses
@@ -23,8 +25,8 @@ export interface Lookup {
   stepsLeft: number
 }
 
-export function lookupIn(index: RowIndex, pauses: Pauses): Lookup {
-  return { index, met: new Map(), hashes: new Map(), pauses, stepsLeft: STEPS_MAX }
+export function lookupIn(index: RowIndex, isTrusted: IsTrusted, pauses: Pauses): Lookup {
+  return { index, isTrusted, met: new Map(), hashes: new Map(), pauses, stepsLeft: STEPS_MAX }
 }
 
 /** Rows that a row is about: one by its name, or one that says the same but for one leaf. */
@@ -75,14 +77,14 @@ function meetings(lookup: Lookup, row: Row): readonly Meeting[] {
 }
 
 function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
-  const { index } = lookup
+  const { index, isTrusted } = lookup
   if (lookup.stepsLeft < 0) return []
   const steps = row.rels.length + 1
   spend(lookup, 2 * steps)
   const hashes = index.hashesOf(row)
   const met = new Map<number, Meeting>()
   for (const name of row.names) {
-    for (const recorded of index.named(name)) {
+    for (const recorded of index.named(name, isTrusted)) {
       spend(lookup, steps)
       const meeting = meet(row, hashes, recorded)
       const named = name.rel !== undefined && recorded.hashOf(name.rel) === undefined ? 1 : 0
@@ -92,7 +94,7 @@ function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
   }
   // What goes by its name is that thing, whatever else says nearly the same.
   if (met.size > 0) return [...met.values()]
-  for (const recorded of index.alike(row, hashes)) {
+  for (const recorded of index.alike(row, hashes, isTrusted)) {
     spend(lookup, steps)
     const meeting = meet(row, hashes, recorded)
     if (meeting.shared === row.rels.length && meeting.disagreeing.length <= 1) met.set(recorded.row, meeting)

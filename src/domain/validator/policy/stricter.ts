@@ -23,6 +23,7 @@ type Declared = Pick<
   | 'enforce'
   | 'declare'
   | 'approve'
+  | 'evidence'
   | 'overshoot'
 >
 
@@ -42,6 +43,7 @@ export function stricter(first: Declared, second: Declared): Declared {
     immutable: joined(first.immutable, second.immutable),
     invariants: joined(first.invariants, second.invariants),
     approve: joined(first.approve, second.approve),
+    evidence: joined(first.evidence, second.evidence),
     supersede: bothSupersede(first.supersede, second.supersede),
     minConfidence: highest(first.minConfidence, second.minConfidence),
   }

@@ -173,7 +173,7 @@ test('rows that look like many recorded ones are looked up in a bounded number o
   const { verdict, findings } = validateHandoff({ before: {}, after, policy: strict, evidence })
   assert.is(verdict, 'reject')
   assert.ok(findings.some(({ rule, severity }) => rule === 'evidence-truncated' && severity === 'error'))
-  const lookup = lookupIn(evidence.results.index as RowIndex, new Pauses())
+  const lookup = lookupIn(evidence.results.index as RowIndex, () => true, new Pauses())
   for (const row of rowsIn(after)) sameRows(lookup, row)
   assert.ok(lookup.stepsLeft < 0 && lookup.stepsLeft > -10_000, `${lookup.stepsLeft}`)
 })

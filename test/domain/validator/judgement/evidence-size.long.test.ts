@@ -47,7 +47,7 @@ test('50 MB of results are within the index, and a handoff is judged against the
     [['disagrees-with-tool', '/orders/0/city']],
   )
 
-  const lookup = lookupIn(index, new Pauses())
+  const lookup = lookupIn(index, () => true, new Pauses())
   const { stepsLeft } = lookup
   for (const row of rowsIn(wrong)) sameRows(lookup, row)
   assert.ok(stepsLeft - lookup.stepsLeft < 100, `${stepsLeft - lookup.stepsLeft} steps`)
