@@ -45,6 +45,12 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   overdue: 'Its lease is over, and no event says so yet; else absent.',
   parent: 'Digest of the event whose context is established.',
   policy: 'Policy that handoffs are judged by.',
+  prose:
+    'Top-level keys of work in progress: their texts may change freely, and their data is suspect where it changes.',
+  declared: 'Places that agents declared to move, by accepted handoffs; they are in force.',
+  'declared.as': 'How the place moves: counter, clock, gauge, cursor, done, log, derived or text.',
+  'declared.by':
+    'Of a gauge the place that has to change with it (JSON Pointer); of a derived place the name of an invariant.',
   snapshotEvery: 'Of policies of earlier builds; without effect.',
   'redacted.policy': 'Digest of the rules that were in force.',
   'outputRedacted.policy': 'Digest of the rules that were in force.',

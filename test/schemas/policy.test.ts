@@ -12,7 +12,8 @@ test('a policy left out is the default one', () => {
     ...first,
     rules: 2,
     protect: '*',
-    free: [...DEFAULT_FREE_KEYS],
+    free: [],
+    prose: [...DEFAULT_FREE_KEYS],
     restated: 'sure',
     suspect: 'record',
   }
