@@ -1,8 +1,8 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
-import { isWithinPolicySize, Moves, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
+import { isWithinPolicySize, Moves, MovesInForce, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
 import { RedactionInForce, RedactionRules } from './redaction.ts'
-import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
+import { NAME_MAX_CHARS, PRESET_NAMES, RULES_NOW } from './value-forms.ts'
 import { SignalPolicy } from './waiting.ts'
 
 /** A policy names at most so many critical keys, and as many protected and free ones. */
@@ -13,6 +13,7 @@ const RULES_2_MEMBERS = [
   'free',
   'freeOnly',
   'moves',
+  'preset',
   'lists',
   'monotonic',
   'tolerance',
@@ -31,6 +32,7 @@ const Base = z.enum(['default', 'relay'])
 const Ungrounded = z.enum(['off', 'warn', 'reject'])
 const TopLevelKeys = z.array(z.string().min(1).max(NAME_MAX_CHARS)).max(CRITICAL_KEYS_MAX)
 const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
+const Presets = z.array(z.enum(PRESET_NAMES, `is one of ${PRESET_NAMES.join(', ')}`)).max(PRESET_NAMES.length)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
 export const PolicyObject = z
@@ -44,6 +46,8 @@ export const PolicyObject = z
     /** Free instead of the keys of the default. */
     freeOnly: TopLevelKeys.optional(),
     moves: Moves.optional(),
+    /** Frameworks whose bookkeeping moves: rows of `presets.ts`, recorded among \`moves\`. */
+    preset: Presets.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
     /** What is left out of the record before anything is sealed. */
@@ -78,7 +82,8 @@ export const ResolvedPolicy = z.strictObject({
   free: z.array(z.string()).readonly().optional(),
   /** Keys whose texts are free, and whose data is suspect where it changes. Absent from the record of runs that began before there were such. */
   prose: z.array(z.string()).readonly().optional(),
-  moves: Moves.readonly().optional(),
+  /** Those of the presets among them. */
+  moves: MovesInForce.readonly().optional(),
   lists: PLACE_POLICY.lists,
   monotonic: PLACE_POLICY.monotonic,
   tolerance: PLACE_POLICY.tolerance,

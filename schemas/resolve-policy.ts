@@ -1,6 +1,7 @@
 /** @module The defaults of a run's policy. Needs no schema library: the client package resolves policies, too. */
 import type { PlacePolicy } from './place-policy.ts'
 import type { Policy, PolicyObject, ResolvedPolicy } from './policy.ts'
+import { presetMoves } from './presets.ts'
 import { RULES_NOW } from './value-forms.ts'
 
 /** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
@@ -33,9 +34,15 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     prose: inputs.freeOnly === undefined ? DEFAULT_FREE_KEYS : [],
     restated: inputs.restated ?? 'sure',
     suspect: inputs.suspect ?? 'record',
-    ...(inputs.moves === undefined ? {} : { moves: inputs.moves }),
+    ...movesOf(inputs),
     ...declaredPlaces(inputs),
   }
+}
+
+/** What the policy says of a place itself stands first. */
+function movesOf(inputs: PolicyObject): Pick<ResolvedPolicy, 'moves'> {
+  if (inputs.preset === undefined) return inputs.moves === undefined ? {} : { moves: inputs.moves }
+  return { moves: [...(inputs.moves ?? []), ...presetMoves(inputs)] }
 }
 
 function declaredPlaces(

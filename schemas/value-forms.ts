@@ -102,3 +102,7 @@ export const MOVE_KINDS = [
   'text',
   'free',
 ] as const
+
+/** Frameworks whose bookkeeping a policy may name as a preset. */
+export const PRESET_NAMES = ['langgraph', 'openai-agents', 'ai-sdk', 'crewai', 'autogen'] as const
+export type PresetName = (typeof PRESET_NAMES)[number]

@@ -125,13 +125,18 @@ function makeRulesBelow(rules: PlaceRules, name: string): PlaceRules {
     rules.never || nodes.some((node) => node.never),
   ]
   const move = nodes.find((node) => node.move !== undefined)?.move ?? inherited(rules.move)
+  const list = nodes.find((node) => node.list !== undefined)?.list
+  const monotonic = nodes.find((node) => node.monotonic !== undefined)?.monotonic
+  const tolerance = nodes.find((node) => node.tolerance !== undefined)?.tolerance
+  // A word about this very place counts more than that all below some place above it is free.
+  const isNamed = [list, monotonic, tolerance].some((each) => each !== undefined)
   return {
-    move,
+    move: isNamed && move?.as === 'free' ? undefined : move,
     nodes: nodes.filter(({ children }) => children.size > 0),
     immutable,
     never,
-    list: nodes.find((node) => node.list !== undefined)?.list ?? (isOwn(nodes, 'log') ? 'sequence' : undefined),
-    monotonic: nodes.find((node) => node.monotonic !== undefined)?.monotonic,
-    tolerance: nodes.find((node) => node.tolerance !== undefined)?.tolerance,
+    list: list ?? (isOwn(nodes, 'log') ? 'sequence' : undefined),
+    monotonic,
+    tolerance,
   }
 }

@@ -59,12 +59,17 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
     ...freeOf(run, tenant),
-    // To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone.
-    moves: tenant.moves ?? run.moves,
+    ...movesOf(run, tenant),
     redaction: joinedOrNone(run.redaction, tenant.redaction),
   }
   const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))
   return { ...named, ...stricter(run, tenant) }
+}
+
+/** To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone. */
+function movesOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'moves' | 'preset'> {
+  const { moves, preset } = tenant.moves === undefined && tenant.preset === undefined ? run : tenant
+  return { moves, preset }
 }
 
 /** A key is free where all who name free keys free it; what is freed alone by one is the most that is. */
