@@ -5,6 +5,8 @@ import type { ManifestBody } from '../../schemas/values.ts'
 import { append, type Decision, type Env, mustBeOpen, refuse } from './decision.ts'
 import { compileSchema } from './json-schema/compile-schema.ts'
 import { refusal } from './refusal.ts'
+import { manifestMoveFault } from './validator/declared/declarations.ts'
+import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 
 /** Of all manifests of a run together, as JSON: its state holds those in force whole, and one answer lists them. */
 export const MANIFESTS_MAX_CHARS = 4 * 1024 * 1024
@@ -16,6 +18,10 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
   if (manifest.schema !== undefined) {
     const compiled = compileSchema(manifest.schema)
     if (!compiled.ok) return refuse(refusal('manifest-invalid', compiled.message, { pointer: '/schema' }))
+  }
+  for (const [i, move] of (manifest.moves ?? []).entries()) {
+    const fault = manifestMoveFault(move, agent, withManifestPolicy(state.policy, manifest.policy))
+    if (fault !== undefined) return refuse(refusal('manifest-invalid', fault, { pointer: `/moves/${i}` }))
   }
   const hash = env.digestOf(manifest)
   const before = state.manifests[safeKey(agent)]

@@ -8,6 +8,7 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import type { Paced } from '../paced.ts'
 import { withRedacted } from '../redaction/judge-redacted.ts'
 import { type Sent, sentBody } from '../redaction/sent.ts'
+import type { ManifestMoves } from './declared/declarations.ts'
 import type { Evidence } from './evidence.ts'
 import { agentAt, withEstablishingStep } from './grounding/established-since.ts'
 import type { Judgement } from './judge-at-once.ts'
@@ -20,6 +21,8 @@ export interface Judging {
   readonly evidence: Evidence
   /** What is declared and in force, where that is more than in the state of the run. */
   readonly granted?: readonly Move[] | undefined
+  /** Whose manifests declare what moves, where that is not the agent that hands over. */
+  readonly declaring?: readonly ManifestState[] | undefined
   /** What was sent, where something was left out of it. */
   readonly sent?: Sent | undefined
 }
@@ -53,12 +56,18 @@ export function handoffInput(
     supersedes: envelope.supersedes,
     moves: envelope.moves,
     inForce: input.granted ?? state.declared,
+    ofManifests: (input.declaring ?? [input.manifest]).flatMap(movesOf),
     establishedBy: (place) => agentAt(state, place, input.evidence.results.since),
     writes: manifest?.writes,
     schema: manifest?.schema,
     maxTokens: manifest?.maxTokens,
     tokens: envelope.tokens,
   }
+}
+
+function movesOf(manifest: ManifestState | undefined): readonly ManifestMoves[] {
+  const moves = manifest?.manifest.moves
+  return manifest === undefined || moves === undefined ? [] : [{ agent: manifest.agent, moves }]
 }
 
 /** The agent's schema is about what was sent, and what is in the record as it was sent contradicts nothing. */

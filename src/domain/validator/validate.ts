@@ -12,7 +12,7 @@ import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
-import { type DeclarationRights, underDeclarations } from './declared/declarations.ts'
+import { type DeclarationRights, type ManifestMoves, underDeclarations } from './declared/declarations.ts'
 import { offersBy } from './declared/offer.ts'
 import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
@@ -42,6 +42,8 @@ export interface HandoffInput {
   /** What the agent declares to move, and what was declared in this run before and is in force. */
   readonly moves?: readonly Declaration[] | undefined
   readonly inForce?: readonly Move[] | undefined
+  /** What manifests declare to move in the handoffs of their agents. */
+  readonly ofManifests?: readonly ManifestMoves[] | undefined
   /** The agent that established the value of a place; without it each is taken for that of another agent. */
   readonly establishedBy?: ((place: readonly string[]) => string | undefined) | undefined
   /** What this run has recorded so far; without it nothing can be called ungrounded. */

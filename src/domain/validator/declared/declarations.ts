@@ -27,6 +27,12 @@ export interface DeclarationRights {
   readonly establishedBy: (place: readonly string[]) => string | undefined
 }
 
+/** What an agent's manifest declares: it counts for that agent's own handoffs, each time by the rights that it has then (JUD-71). */
+export interface ManifestMoves {
+  readonly agent: string
+  readonly moves: readonly Declaration[]
+}
+
 /** Of a handoff: who hands over what, and what is in force already. */
 export interface Declaring {
   readonly trunk: Trunk
@@ -35,6 +41,8 @@ export interface Declaring {
   readonly agent?: string | undefined
   readonly moves?: readonly Declaration[] | undefined
   readonly inForce?: readonly Move[] | undefined
+  /** Of the manifest of the agent that hands over; of a join, of the agents of its branches. */
+  readonly ofManifests?: readonly ManifestMoves[] | undefined
   readonly establishedBy?: DeclarationRights['establishedBy'] | undefined
 }
 
@@ -47,21 +55,49 @@ export function underDeclarations(
   isEvident: IsEvident,
   report: Report,
 ): { readonly policy: ResolvedPolicy; readonly movesRefused: number[]; readonly rights: DeclarationRights } {
-  const { trunk, before, agent, moves = [], inForce = [] } = declaring
+  const { trunk, before, agent, moves = [], inForce = [], ofManifests = [] } = declaring
   const establishedBy = declaring.establishedBy ?? (() => undefined)
-  const policy = withMoves(declaring.policy, inForce)
-  const rights = { trunk, before, policy, agent, isEvident, establishedBy }
+  const recorded = withMoves(declaring.policy, inForce)
+  const rightsOf = (each: string | undefined, policy: ResolvedPolicy): DeclarationRights => {
+    return { trunk, before, policy, agent: each, isEvident, establishedBy }
+  }
+  const standing = ofManifests.flatMap((manifest) =>
+    holding(manifest.moves, rightsOf(manifest.agent, recorded), (i, fault, path) => {
+      const message = `moves/${i} of the manifest of ${manifest.agent}: is not in force: ${fault}`
+      addFinding(report, { rule: 'declaration-refused', severity: 'warning', path, message })
+    }),
+  )
+  const policy = withMoves(recorded, standing)
+  const rights = rightsOf(agent, policy)
   const movesRefused: number[] = []
-  const holding = moves.filter((move, i): move is Declaration & Move => {
-    const fault = declarationFault(move, rights)
-    if (fault === undefined) return true
+  const held = holding(moves, rights, (i, fault, path) => {
     movesRefused.push(i)
     const severity = policy.suspect === 'record' ? 'warning' : 'error'
     const message = `moves/${i}: is not in force: ${fault}`
-    addFinding(report, { rule: 'declaration-refused', severity, path: move.path, message })
-    return false
+    addFinding(report, { rule: 'declaration-refused', severity, path, message })
   })
-  return { policy: holding.length === 0 ? policy : withMoves(policy, holding), movesRefused, rights }
+  return { policy: withMoves(policy, held), movesRefused, rights }
+}
+
+/** Those that the agent may declare so; of each other one why not. */
+function holding(
+  moves: readonly Declaration[],
+  rights: DeclarationRights,
+  refuse: (index: number, fault: string, path: string) => void,
+): readonly (Declaration & Move)[] {
+  return moves.filter((move, i): move is Declaration & Move => {
+    const fault = declarationFault(move, rights)
+    if (fault !== undefined) refuse(i, fault, move.path)
+    return fault === undefined
+  })
+}
+
+/** What is wrong with a declaration of a manifest whatever the context will be. */
+export function manifestMoveFault(move: Declaration, agent: string, policy: ResolvedPolicy): string | undefined {
+  // Where no agent may declare, the manifest holds but for that: each handoff says so.
+  const { declare: _, ...declaring } = policy
+  const [isEvident, establishedBy] = [() => false, () => agent]
+  return declarationFault(move, { trunk: [], before: {}, policy: declaring, agent, isEvident, establishedBy })
 }
 
 /** What is in force in a run changes with a handoff that declares something, and with a rollback. */
