@@ -1,6 +1,7 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
 import { isWithinPolicySize, Moves, MovesInForce, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
+import { withoutEffect } from './policy-effects.ts'
 import { RedactionInForce, RedactionRules } from './redaction.ts'
 import { NAME_MAX_CHARS, PRESET_NAMES, RULES_NOW } from './value-forms.ts'
 import { SignalPolicy } from './waiting.ts'
@@ -35,7 +36,8 @@ const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW
 const Presets = z.array(z.enum(PRESET_NAMES, `is one of ${PRESET_NAMES.join(', ')}`)).max(PRESET_NAMES.length)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
-export const PolicyObject = z
+/** Its members, each as it has to be: what comes of two policies is one, too. */
+export const PolicyMembers = z
   .strictObject({
     base: Base.optional(),
     rules: Rules.optional(),
@@ -66,6 +68,11 @@ export const PolicyObject = z
     }
   })
   .refine(isWithinPolicySize, POLICY_TOO_LARGE)
+
+export const PolicyObject = PolicyMembers.superRefine((policy, context) => {
+  if (policy.base === 'relay' || policy.rules === 1) return
+  for (const { path, message } of withoutEffect(policy)) context.addIssue({ code: 'custom', path: [...path], message })
+})
 
 /** `"default"`, `"relay"`, or one of them with changes. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')

@@ -2,10 +2,8 @@
 import type { PlacePolicy } from './place-policy.ts'
 import type { Policy, PolicyObject, ResolvedPolicy } from './policy.ts'
 import { presetMoves } from './presets.ts'
-import { RULES_NOW } from './value-forms.ts'
+import { DEFAULT_CRITICAL_KEYS, RULES_NOW } from './value-forms.ts'
 
-/** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
-export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']
 /** Top-level keys of work in progress: their texts are free to change. Case, `_` and `-` do not matter. */
 export const DEFAULT_FREE_KEYS: readonly string[] = (
   'summary notes note draft drafts outline plan next_step next_steps message messages analysis recommendation recommendations progress scratch ' +

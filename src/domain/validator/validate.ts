@@ -21,6 +21,7 @@ import { checkRecorded } from './grounding/check-recorded.ts'
 import { evidentIn } from './grounding/evident.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
 import { enforced } from './outcome.ts'
+import { checkEffects } from './policy/check-effects.ts'
 import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
 import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
@@ -146,6 +147,7 @@ function* judgeEstablished(
   const documents = { before, after, policy, trunk, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
+  if (changedKeys.length > 0) checkEffects(policy, input, report)
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })
   checkConfidence(confidence, policy.minConfidence, report)
   return { changedKeys, confidence }

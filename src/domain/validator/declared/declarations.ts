@@ -163,7 +163,8 @@ function placesFault(tokens: readonly string[], as: Move['as'], rights: Declarat
   return undefined
 }
 
-function formFault(value: Json, as: Move['as']): string | undefined {
+/** Why a value cannot move in a kind, whoever declares it. */
+export function formFault(value: Json, as: Move['as']): string | undefined {
   if ((as === 'log') !== Array.isArray(value))
     return as === 'log' ? 'a log is a list' : 'it holds a list, and no single value'
   if (typeof value === 'object' && as !== 'log') return 'it holds an object, and no single value'
