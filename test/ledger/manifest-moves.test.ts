@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { z } from 'zod'
 import type { Finding } from '../../schemas/finding.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PolicyObject } from '../../schemas/policy.ts'
@@ -22,6 +23,11 @@ async function registered(ledger: TestLedger, moves: readonly object[], agent = 
   if (outcome.ok) return 'registered'
   const { code, pointer, detail } = outcome.refusal
   return `${code} ${pointer} ${detail}`
+}
+
+async function schemaOf(ledger: TestLedger, schema: object): Promise<string> {
+  const outcome = await ledger.run('r', { kind: 'manifest', body: { agent: 'driver', schema } as never })
+  return outcome.ok ? 'registered' : `${outcome.refusal.code} ${outcome.refusal.pointer} ${outcome.refusal.detail}`
 }
 
 async function handOver(ledger: TestLedger, payload: JsonObject, agent = 'driver'): Promise<string> {
@@ -107,6 +113,71 @@ test("what a branch's agent moved by its manifest is joined as it was offered (J
   // The agent of the fork established it since: a counter is its agent's all the same, a cursor is not.
   const next = await handOver(ledger, { ...at('S2', 3), counted: 12 })
   assert.is(next, 'accepted declaration-refused /tour/at_stop')
+})
+
+const said = (word: object, schema: object): object => ({ ...schema, 'x-countersign': word })
+
+test('x-countersign beside a property of JSON Schema, or of zod by meta, declares its place: what is declared moves or stays, what is not stays as it was (JUD-74)', async () => {
+  const zod = z.object({
+    tour: z.object({
+      at_stop: z.string().meta({ 'x-countersign': { moves: 'cursor' } }),
+      delivered: z.number().meta({ 'x-countersign': { moves: { as: 'counter', reason: REASON } } }),
+      left: z.number().meta({ 'x-countersign': { monotonic: 'down' } }),
+    }),
+    parcels: z.array(z.object({ no: z.string(), kg: z.number().meta({ 'x-countersign': { moves: 'gauge' } }) })),
+    depot: z.object({ status: z.string().meta({ 'x-countersign': { immutable: true } }), gate: z.string() }),
+  })
+  const number = { type: 'number' }
+  const written = {
+    $defs: { kg: said({ moves: 'gauge' }, number) },
+    properties: {
+      tour: {
+        properties: {
+          at_stop: said({ moves: 'cursor' }, { type: 'string' }),
+          delivered: said({ moves: { as: 'counter' } }, number),
+          left: { allOf: [said({ monotonic: 'down' }, number)] },
+        },
+      },
+      parcels: { items: { properties: { kg: { $ref: '#/$defs/kg' } } } },
+      depot: { properties: { status: said({ immutable: true }, { type: 'string' }) } },
+    },
+  }
+  const context = (
+    at_stop: string,
+    delivered: number,
+    more: { left?: number; kg?: number; status?: string; gate?: string } = {},
+  ) => {
+    const { left = 9 - delivered, kg = delivered, status = 'open', gate = 'C' } = more
+    return { tour: { at_stop, delivered, left }, parcels: [{ no: 'P1', kg }], depot: { status, gate } }
+  }
+  for (const schema of [z.toJSONSchema(zod), written]) {
+    await using ledger = await started()
+    assert.is(await schemaOf(ledger, schema), 'registered')
+    assert.is(await handOver(ledger, context('S1', 1)), 'accepted')
+    assert.is(await handOver(ledger, context('S2', 2, { kg: 1 })), 'accepted')
+    assert.is(await handOver(ledger, context('S3', 1, { left: 7 })), 'refused contradicted /tour/delivered')
+    assert.is(await handOver(ledger, context('S3', 3, { left: 8 })), 'refused contradicted /tour/left')
+    assert.is(await handOver(ledger, context('S3', 3, { status: 'closed' })), 'refused immutable /depot/status')
+    assert.is(await handOver(ledger, context('S3', 3, { gate: 'G' })), 'refused contradicted /depot/gate')
+  }
+})
+
+test('what x-countersign cannot say, or no agent may, is refused with its place in the schema (JUD-74)', async () => {
+  await using ledger = await started()
+  const at = (word: unknown, key = 'n') => schemaOf(ledger, { properties: { [key]: { 'x-countersign': word } } })
+  const place = '/schema/properties/n/x-countersign'
+  assert.match(await at('counter'), `manifest-invalid ${place} is an object`)
+  assert.match(await at({ imutable: true }), `${place} knows no imutable; it has immutable, monotonic`)
+  assert.match(await at({ immutable: 'yes' }), `${place} immutable is true`)
+  assert.match(await at({ monotonic: 'sideways' }), /manifest-invalid \/schema .*monotonic \/n/)
+  assert.match(await at({ free: true }), /\/n as free: only a policy declares/)
+  assert.match(await at({ moves: 'counter' }, 'facts'), /critical key/)
+  assert.match(await schemaOf(ledger, { 'x-countersign': { immutable: true } }), /whole payload is none/)
+  const list = {
+    $defs: { node: { properties: { next: { $ref: '#/$defs/node' }, n: said({ moves: 'counter' }, {}) } } },
+    $ref: '#/$defs/node',
+  }
+  assert.is(await schemaOf(ledger, list), 'registered')
 })
 
 test.run()

@@ -9,6 +9,7 @@ import type { Paced } from '../paced.ts'
 import { withRedacted } from '../redaction/judge-redacted.ts'
 import { type Sent, sentBody } from '../redaction/sent.ts'
 import type { ManifestMoves } from './declared/declarations.ts'
+import { placesOfSchema } from './declared/schema-places.ts'
 import type { Evidence } from './evidence.ts'
 import { agentAt, withEstablishingStep } from './grounding/established-since.ts'
 import type { Judgement } from './judge-at-once.ts'
@@ -48,7 +49,7 @@ export function handoffInput(
   return {
     before: state.context,
     after: input.context,
-    policy: withManifestPolicy(state.policy, manifest?.policy),
+    policy: policyOf(state, manifest),
     agent: envelope.agent,
     evidence: input.evidence,
     first: state.step === 0,
@@ -65,9 +66,17 @@ export function handoffInput(
   }
 }
 
+function policyOf({ policy }: RunState, manifest: ManifestState['manifest'] | undefined): RunState['policy'] {
+  const declared = withManifestPolicy(policy, manifest?.policy)
+  return manifest?.schema === undefined
+    ? declared
+    : withManifestPolicy(declared, placesOfSchema(manifest.schema).policy)
+}
+
 function movesOf(manifest: ManifestState | undefined): readonly ManifestMoves[] {
-  const moves = manifest?.manifest.moves
-  return manifest === undefined || moves === undefined ? [] : [{ agent: manifest.agent, moves }]
+  const { moves = [], schema } = manifest?.manifest ?? {}
+  const all = schema === undefined ? moves : [...moves, ...placesOfSchema(schema).moves]
+  return manifest === undefined || all.length === 0 ? [] : [{ agent: manifest.agent, moves: all }]
 }
 
 /** The agent's schema is about what was sent, and what is in the record as it was sent contradicts nothing. */
