@@ -34,6 +34,7 @@ export const RULES = [
   'derived',
   'judged',
   'redacted',
+  'no-effect',
   // Of policy `relay` only:
   'fabrication',
   'deletion',

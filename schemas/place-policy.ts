@@ -79,6 +79,10 @@ interface MoveMembers {
 /** Places that move, as a policy declares them. */
 export const Moves = z.array(Move).max(PLACES_MAX)
 
+/** As recorded: those of the presets that a policy names are among them. */
+const MOVES_IN_FORCE_MAX = 1024
+export const MovesInForce = z.array(Move).max(MOVES_IN_FORCE_MAX)
+
 /**
  * A place that moves, as an agent declares it beside a handoff: with the reason for it. What is wrong with one is a finding, as it is with an entry for
  * `supersedes`: an agent can mend it.

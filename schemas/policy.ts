@@ -1,8 +1,9 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
-import { isWithinPolicySize, Moves, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
+import { isWithinPolicySize, Moves, MovesInForce, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
+import { withoutEffect } from './policy-effects.ts'
 import { RedactionInForce, RedactionRules } from './redaction.ts'
-import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
+import { NAME_MAX_CHARS, PRESET_NAMES, RULES_NOW } from './value-forms.ts'
 import { SignalPolicy } from './waiting.ts'
 
 /** A policy names at most so many critical keys, and as many protected and free ones. */
@@ -17,6 +18,7 @@ const RULES_2_MEMBERS = [
   'freeOnly',
   'prose',
   'moves',
+  'preset',
   'lists',
   'monotonic',
   'tolerance',
@@ -37,9 +39,11 @@ const Ungrounded = z.enum(['off', 'warn', 'reject'])
 const Names = z.array(z.string().min(1).max(NAME_MAX_CHARS))
 const TopLevelKeys = Names.max(CRITICAL_KEYS_MAX)
 const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
+const Presets = z.array(z.enum(PRESET_NAMES, `is one of ${PRESET_NAMES.join(', ')}`)).max(PRESET_NAMES.length)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
-export const PolicyObject = z
+/** Its members, each as it has to be: what comes of two policies is one, too. */
+export const PolicyMembers = z
   .strictObject({
     base: Base.optional(),
     rules: Rules.optional(),
@@ -52,6 +56,8 @@ export const PolicyObject = z
     /** Keys whose texts are free, instead of those of the default. */
     prose: Names.max(PROSE_KEYS_MAX).optional(),
     moves: Moves.optional(),
+    /** Frameworks whose bookkeeping moves: rows of `presets.ts`, recorded among \`moves\`. */
+    preset: Presets.optional(),
     /** What becomes of a signal that no wait is there for. */
     signals: SignalPolicy.optional(),
     /** What is left out of the record before anything is sealed. */
@@ -71,6 +77,11 @@ export const PolicyObject = z
   })
   .refine(isWithinPolicySize, POLICY_TOO_LARGE)
 
+export const PolicyObject = PolicyMembers.superRefine((policy, context) => {
+  if (policy.base === 'relay' || policy.rules === 1) return
+  for (const { path, message } of withoutEffect(policy)) context.addIssue({ code: 'custom', path: [...path], message })
+})
+
 /** `"default"`, `"relay"`, or one of them with changes. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
@@ -86,7 +97,8 @@ export const ResolvedPolicy = z.strictObject({
   free: z.array(z.string()).readonly().optional(),
   /** Keys whose texts are free, and whose data is suspect where it changes. Absent from the record of runs that began before there were such. */
   prose: z.array(z.string()).readonly().optional(),
-  moves: Moves.readonly().optional(),
+  /** Those of the presets among them. */
+  moves: MovesInForce.readonly().optional(),
   lists: PLACE_POLICY.lists,
   monotonic: PLACE_POLICY.monotonic,
   tolerance: PLACE_POLICY.tolerance,

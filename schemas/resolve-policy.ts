@@ -1,10 +1,9 @@
 /** @module The defaults of a run's policy. Needs no schema library: the client package resolves policies, too. */
 import type { PlacePolicy } from './place-policy.ts'
 import type { Policy, PolicyObject, ResolvedPolicy } from './policy.ts'
-import { RULES_NOW } from './value-forms.ts'
+import { presetMoves } from './presets.ts'
+import { DEFAULT_CRITICAL_KEYS, RULES_NOW } from './value-forms.ts'
 
-/** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
-export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']
 /** Top-level keys of work in progress: their texts are free to change. Case, `_` and `-` do not matter. */
 export const DEFAULT_FREE_KEYS: readonly string[] = (
   'summary notes note draft drafts outline plan next_step next_steps message messages analysis recommendation recommendations progress scratch ' +
@@ -32,7 +31,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ...freeKeysOf(inputs),
     restated: inputs.restated ?? 'sure',
     suspect: inputs.suspect ?? 'record',
-    ...(inputs.moves === undefined ? {} : { moves: inputs.moves }),
+    ...movesOf(inputs),
     ...declaredPlaces(inputs),
   }
 }
@@ -46,6 +45,12 @@ export function freeKeysOf({ free, freeOnly, prose }: PolicyObject): {
     free: [...new Set(freeOnly ?? free ?? [])],
     prose: [...new Set(prose ?? (freeOnly === undefined ? DEFAULT_FREE_KEYS : []))],
   }
+}
+
+/** What the policy says of a place itself stands first. */
+function movesOf(inputs: PolicyObject): Pick<ResolvedPolicy, 'moves'> {
+  if (inputs.preset === undefined) return inputs.moves === undefined ? {} : { moves: inputs.moves }
+  return { moves: [...(inputs.moves ?? []), ...presetMoves(inputs)] }
 }
 
 function declaredPlaces(

@@ -102,3 +102,10 @@ export const MOVE_KINDS = [
   'text',
   'free',
 ] as const
+
+/** Frameworks whose bookkeeping a policy may name as a preset. */
+export const PRESET_NAMES = ['langgraph', 'openai-agents', 'ai-sdk', 'crewai', 'autogen'] as const
+export type PresetName = (typeof PRESET_NAMES)[number]
+
+/** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
+export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { Currency, Digest, Money, Name } from './names.ts'
-import { PlacePolicy } from './place-policy.ts'
+import { Declarations, PlacePolicy } from './place-policy.ts'
 import { TOKENS_MAX } from './value-forms.ts'
 
 /** Any JSON value. The strict parser has judged it before a schema sees it, so that it is kept by reference, never copied. */
@@ -79,6 +79,8 @@ export const ManifestBody = z.strictObject({
   schema: JsonRecord.optional(),
   /** Declared on top of the run's policy; it adds, and never loosens. */
   policy: PlacePolicy.optional(),
+  /** Places that move in this agent's handoffs: it may declare here what it may declare beside a handoff. */
+  moves: Declarations.optional(),
   /** Public JWK (Ed25519 or P-256) that the agent signs its envelopes with. */
   jwk: JsonRecord.optional(),
   /** Refuse an envelope without a signature. */

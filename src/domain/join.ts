@@ -162,7 +162,8 @@ function* unionVerdict(
   }
   const agents = [fork.agent, ...offers.map((offer) => offer.agent)]
   const granted = moves.length === 0 ? state.declared : [...state.declared, ...heldMoves({ moves })]
-  const judging = { context, manifest: undefined, evidence: env.evidence, granted }
+  const declaring = offers.flatMap(({ agent }) => state.manifests[safeKey(agent)] ?? [])
+  const judging = { context, manifest: undefined, evidence: env.evidence, granted, declaring }
   const alone = yield* judge(state, { ...handoff, moves: undefined }, judging)
   const verdict = withLaterJudgement(state, { after: context, agents, offers }, alone)
   const { confidence, findings } = verdict

@@ -4,7 +4,10 @@ import type { RegisterManifest } from '../../schemas/requests.ts'
 import type { ManifestBody } from '../../schemas/values.ts'
 import { append, type Decision, type Env, mustBeOpen, refuse } from './decision.ts'
 import { compileSchema } from './json-schema/compile-schema.ts'
-import { refusal } from './refusal.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { manifestMoveFault } from './validator/declared/declarations.ts'
+import { placesOfSchema, type SchemaPlaces } from './validator/declared/schema-places.ts'
+import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 
 /** Of all manifests of a run together, as JSON: its state holds those in force whole, and one answer lists them. */
 export const MANIFESTS_MAX_CHARS = 4 * 1024 * 1024
@@ -17,6 +20,8 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
     const compiled = compileSchema(manifest.schema)
     if (!compiled.ok) return refuse(refusal('manifest-invalid', compiled.message, { pointer: '/schema' }))
   }
+  const unusable = movesFault(state, body)
+  if (unusable !== undefined) return refuse(unusable)
   const hash = env.digestOf(manifest)
   const before = state.manifests[safeKey(agent)]
   if (before?.hash === hash) return { kind: 'as-is' }
@@ -26,6 +31,23 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
     return refuse(refusal('manifest-invalid', message, { evidence: { limit: MANIFESTS_MAX_CHARS } }))
   }
   return append({ type: 'ManifestRegistered', data: { v: 1, agent, manifest, hash } })
+}
+
+/** What is said of places that move, by `moves` and in the schema: what no agent may declare is refused before it is relied on. */
+function movesFault({ policy }: RunState, { agent, moves = [], ...manifest }: RegisterManifest): Refusal | undefined {
+  const { fault, ...places }: SchemaPlaces =
+    manifest.schema === undefined ? { moves: [] } : placesOfSchema(manifest.schema)
+  if (fault !== undefined) return refusal('manifest-invalid', fault.message, { pointer: `/schema${fault.pointer}` })
+  const declared = withManifestPolicy(policy, manifest.policy)
+  const all = [
+    ...moves.map((move, i) => [`/moves/${i}`, move] as const),
+    ...places.moves.map((move) => ['/schema', move] as const),
+  ]
+  for (const [pointer, move] of all) {
+    const wrong = manifestMoveFault(move, agent, declared)
+    if (wrong !== undefined) return refusal('manifest-invalid', `${move.path} as ${move.as}: ${wrong}`, { pointer })
+  }
+  return undefined
 }
 
 const measured = new WeakMap<ManifestBody, number>()

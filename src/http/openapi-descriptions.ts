@@ -136,6 +136,8 @@ export const MEMBERS: Texts = {
   manifestHash: 'Digest of the manifest that the agent works under, as its registration was answered.',
   maxTokens: 'Most tokens of what the agent is shown, and of what it hands over.',
   message: 'What failed, for people.',
+  preset:
+    'Frameworks whose bookkeeping moves: langgraph, openai-agents, ai-sdk, crewai, autogen; their rows are recorded among `moves`.',
   overshoot:
     'Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (record), or the handoff is refused (refuse).',
   minConfidence: 'Refuses a handoff that keeps a smaller share of what was established, 0 to 1.',

@@ -6,7 +6,7 @@ import { setText, setTextsOf } from '../../projections/set-text.ts'
 import { unionOf } from '../../projections/three-way.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { isEqual } from '../../schemas/json.ts'
-import { DEFAULT_CRITICAL_KEYS } from '../../schemas/resolve-policy.ts'
+import { DEFAULT_CRITICAL_KEYS } from '../../schemas/value-forms.ts'
 
 const test = suite('the union of branches')
 

@@ -1,7 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Policy, ResolvedPolicy } from '../../schemas/policy.ts'
-import { DEFAULT_CRITICAL_KEYS, DEFAULT_FREE_KEYS, resolvePolicy } from '../../schemas/resolve-policy.ts'
+import { DEFAULT_FREE_KEYS, resolvePolicy } from '../../schemas/resolve-policy.ts'
+import { DEFAULT_CRITICAL_KEYS } from '../../schemas/value-forms.ts'
 
 const test = suite('policies')
 

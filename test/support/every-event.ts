@@ -11,7 +11,7 @@ import {
   valueStream,
 } from '../../schemas/names.ts'
 import type { ResolvedPolicy } from '../../schemas/policy.ts'
-import { DEFAULT_CRITICAL_KEYS } from '../../schemas/resolve-policy.ts'
+import { DEFAULT_CRITICAL_KEYS } from '../../schemas/value-forms.ts'
 import { dataDigest } from '../../src/signing/digests.ts'
 import { type SealContext, type SealedEvent, sealEvents } from '../../src/signing/seal.ts'
 import type { EventStore } from '../../src/store/event-store.ts'

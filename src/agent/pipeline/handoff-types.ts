@@ -84,4 +84,6 @@ export interface Manifest {
   readonly schema?: object
   /** Rules for what it hands over, on top of the run's policy: they add, and never loosen. */
   readonly policy?: NonNullable<RegisterManifest['policy']>
+  /** Places of its own bookkeeping that move in its handoffs, each with its kind and the reason: what it may declare beside a handoff, for all of them. */
+  readonly moves?: readonly Declaration[]
 }

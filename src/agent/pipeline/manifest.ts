@@ -7,7 +7,7 @@ import type { Manifest } from './handoff-types.ts'
 
 /** As it is registered. Throws `invalid-manifest`. */
 export function manifestRequest(agent: string, manifest: Manifest): { body: RegisterManifest; hash: string } {
-  const { agent: owner = agent, reads, writes, maxTokens, task, schema, policy } = manifest
+  const { agent: owner = agent, reads, writes, maxTokens, task, schema, policy, moves } = manifest
   if (owner !== agent) {
     throw new AgentError('invalid-manifest', `the manifest is of ${owner}, not of ${agent}`, { agent, manifest: owner })
   }
@@ -18,6 +18,7 @@ export function manifestRequest(agent: string, manifest: Manifest): { body: Regi
     ...(task !== undefined && { task }),
     ...(schema !== undefined && { schema: schema as JsonObject }),
     ...(policy !== undefined && { policy }),
+    ...(moves !== undefined && { moves: [...moves] }),
   }
   return { body: { agent, ...bounds }, hash: jsonDigest(bounds as JsonObject) }
 }

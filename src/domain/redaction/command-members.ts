@@ -56,7 +56,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
     names: ['judge', 'model'],
   },
   rollback: { values: [text('reason', REASON_MAX)], names: PLACE },
-  manifest: { values: [], names: [...PLACE, 'reads', 'writes', 'task', 'schema', 'policy'] },
+  manifest: { values: [], names: [...PLACE, 'reads', 'writes', 'task', 'schema', 'policy', 'moves'] },
   claim: { values: [any('args')], names: [...PLACE, 'tool', 'key', 'compensate', 'approve', ...modelOf('reserve')] },
   settle: {
     values: [

@@ -8,6 +8,8 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import type { Paced } from '../paced.ts'
 import { withRedacted } from '../redaction/judge-redacted.ts'
 import { type Sent, sentBody } from '../redaction/sent.ts'
+import type { ManifestMoves } from './declared/declarations.ts'
+import { placesOfSchema } from './declared/schema-places.ts'
 import type { Evidence } from './evidence.ts'
 import { agentAt, withEstablishingStep } from './grounding/established-since.ts'
 import type { Judgement } from './judge-at-once.ts'
@@ -20,6 +22,8 @@ export interface Judging {
   readonly evidence: Evidence
   /** What is declared and in force, where that is more than in the state of the run. */
   readonly granted?: readonly Move[] | undefined
+  /** Whose manifests declare what moves, where that is not the agent that hands over. */
+  readonly declaring?: readonly ManifestState[] | undefined
   /** What was sent, where something was left out of it. */
   readonly sent?: Sent | undefined
 }
@@ -45,7 +49,7 @@ export function handoffInput(
   return {
     before: state.context,
     after: input.context,
-    policy: withManifestPolicy(state.policy, manifest?.policy),
+    policy: policyOf(state, manifest),
     agent: envelope.agent,
     evidence: input.evidence,
     first: state.step === 0,
@@ -53,12 +57,26 @@ export function handoffInput(
     supersedes: envelope.supersedes,
     moves: envelope.moves,
     inForce: input.granted ?? state.declared,
+    ofManifests: (input.declaring ?? [input.manifest]).flatMap(movesOf),
     establishedBy: (place) => agentAt(state, place, input.evidence.results.since),
     writes: manifest?.writes,
     schema: manifest?.schema,
     maxTokens: manifest?.maxTokens,
     tokens: envelope.tokens,
   }
+}
+
+function policyOf({ policy }: RunState, manifest: ManifestState['manifest'] | undefined): RunState['policy'] {
+  const declared = withManifestPolicy(policy, manifest?.policy)
+  return manifest?.schema === undefined
+    ? declared
+    : withManifestPolicy(declared, placesOfSchema(manifest.schema).policy)
+}
+
+function movesOf(manifest: ManifestState | undefined): readonly ManifestMoves[] {
+  const { moves = [], schema } = manifest?.manifest ?? {}
+  const all = schema === undefined ? moves : [...moves, ...placesOfSchema(schema).moves]
+  return manifest === undefined || all.length === 0 ? [] : [{ agent: manifest.agent, moves: all }]
 }
 
 /** The agent's schema is about what was sent, and what is in the record as it was sent contradicts nothing. */

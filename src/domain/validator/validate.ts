@@ -12,16 +12,23 @@ import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
-import { type DeclarationRights, type UnderDeclarations, underDeclarations } from './declared/declarations.ts'
+import {
+  type DeclarationRights,
+  type ManifestMoves,
+  type UnderDeclarations,
+  underDeclarations,
+} from './declared/declarations.ts'
 import { offerFor } from './declared/offer.ts'
 import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
+import { declaresPlaces } from './established/place-rules.ts'
 import { type Evidence, settle } from './evidence.ts'
 import { checkRecorded } from './grounding/check-recorded.ts'
 import { evidentIn } from './grounding/evident.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
 import { ALL_TOOLS, type Tools, toolsUnder } from './grounding/trusted-tools.ts'
 import { enforced } from './outcome.ts'
+import { checkEffects } from './policy/check-effects.ts'
 import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
 import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
@@ -43,6 +50,8 @@ export interface HandoffInput {
   /** What the agent declares to move, and what was declared in this run before and is in force. */
   readonly moves?: readonly Declaration[] | undefined
   readonly inForce?: readonly Move[] | undefined
+  /** What manifests declare to move in the handoffs of their agents. */
+  readonly ofManifests?: readonly ManifestMoves[] | undefined
   /** The agent that established the value of a place; without it each is taken for that of another agent. */
   readonly establishedBy?: ((place: readonly string[]) => string | undefined) | undefined
   /** What this run has recorded so far; without it nothing can be called ungrounded. */
@@ -91,12 +100,12 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
   if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
   const isEvident = evidence && isRecorded ? evidentIn(evidence, { before: posted.before, tools }, pauses) : () => false
   const trunk = isRecorded ? trunkOf(posted.before, posted.after, posted.policy) : []
-  const { agent, moves = [], inForce = [], establishedBy = () => undefined } = posted
+  const { agent, moves = [], inForce = [], ofManifests = [], establishedBy = () => undefined } = posted
   const asked = { trunk, before: posted.before, policy: posted.policy, agent, isEvident, establishedBy }
-  const declaresNone = moves.length === 0 && inForce.length === 0
+  const declaresNone = [moves, inForce, ofManifests].every((each) => each.length === 0)
   const { rights, policy, movesRefused } = declaresNone
     ? plainly(asked)
-    : underDeclarations(asked, { moves, inForce }, report)
+    : underDeclarations(asked, { moves, inForce, ofManifests }, report)
   const input = { ...posted, policy, trunk, tools }
   const judged = yield* judgeEstablished(input, rights, { report, pauses })
 
@@ -155,6 +164,7 @@ function* judgeEstablished(
   const documents = { before, after, policy, trunk, supersedes, agent, excuses, isEvident, offer, isRecorded, left }
   const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
+  if (changedKeys.length > 0 && declaresPlaces(policy)) checkEffects(policy, input, report)
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })
   checkConfidence(confidence, policy.minConfidence, report)
   return { changedKeys, confidence }

@@ -68,5 +68,18 @@ for (const { name, open } of HOMES) {
     )
   })
 
+  test("the manifest of a step's agent declares its books, for all that it hands over (JUD-71)", async () => {
+    await using home = await open()
+    const manifest = { moves: [{ path: '/tour/at_stop', as: 'cursor', reason: 'where the van is' }] }
+    const attempts = await home.process().run({ id: 'm', policy: { suspect: 'refuse' } }, async (run) => {
+      const steps: number[] = []
+      for (let stop = 1; stop <= STOPS; stop++) {
+        steps.push((await run.step('driver', async () => ({ tour: { at_stop: `S${stop}` } }), { manifest })).attempts)
+      }
+      return steps
+    })
+    assert.equal(attempts, [1, 1, 1, 1])
+  })
+
   test.run()
 }

@@ -27,6 +27,19 @@ export interface DeclarationRights {
   readonly establishedBy: (place: readonly string[]) => string | undefined
 }
 
+/** What an agent's manifest declares: it counts for that agent's own handoffs, each time by the rights that it has then (JUD-71). */
+export interface ManifestMoves {
+  readonly agent: string
+  readonly moves: readonly Declaration[]
+}
+
+/** What is declared beside a handoff, what is in force already, and what manifests say: that of its agent; of a join, those of the agents of its branches. */
+export interface Declared {
+  readonly moves: readonly Declaration[]
+  readonly inForce: readonly Move[]
+  readonly ofManifests: readonly ManifestMoves[]
+}
+
 /** The policy of a handoff with what is declared, what of its own declarations is not, and by what that was judged. */
 export interface UnderDeclarations {
   readonly policy: ResolvedPolicy
@@ -40,22 +53,47 @@ export interface UnderDeclarations {
  */
 export function underDeclarations(
   asked: DeclarationRights,
-  { moves, inForce }: { readonly moves: readonly Declaration[]; readonly inForce: readonly Move[] },
+  { moves, inForce, ofManifests }: Declared,
   report: Report,
 ): UnderDeclarations {
-  const policy = withMoves(asked.policy, inForce)
+  const recorded = withMoves(asked.policy, inForce)
+  const standing = ofManifests.flatMap(({ agent, moves: declared }) =>
+    holding(declared, { ...asked, agent, policy: recorded }, (i, fault, path) => {
+      const message = `moves/${i} of the manifest of ${agent}: is not in force: ${fault}`
+      addFinding(report, { rule: 'declaration-refused', severity: 'warning', path, message })
+    }),
+  )
+  const policy = withMoves(recorded, standing)
   const rights = { ...asked, policy }
   const movesRefused: number[] = []
-  const holding = moves.filter((move, i): move is Declaration & Move => {
-    const fault = declarationFault(move, rights)
-    if (fault === undefined) return true
+  const held = holding(moves, rights, (i, fault, path) => {
     movesRefused.push(i)
     const severity = policy.suspect === 'record' ? 'warning' : 'error'
     const message = `moves/${i}: is not in force: ${fault}`
-    addFinding(report, { rule: 'declaration-refused', severity, path: move.path, message })
-    return false
+    addFinding(report, { rule: 'declaration-refused', severity, path, message })
   })
-  return { policy: holding.length === 0 ? policy : withMoves(policy, holding), movesRefused, rights }
+  return { policy: withMoves(policy, held), movesRefused, rights }
+}
+
+/** Those that the agent may declare so; of each other one why not. */
+function holding(
+  moves: readonly Declaration[],
+  rights: DeclarationRights,
+  refuse: (index: number, fault: string, path: string) => void,
+): readonly (Declaration & Move)[] {
+  return moves.filter((move, i): move is Declaration & Move => {
+    const fault = declarationFault(move, rights)
+    if (fault !== undefined) refuse(i, fault, move.path)
+    return fault === undefined
+  })
+}
+
+/** What is wrong with a declaration of a manifest whatever the context will be. */
+export function manifestMoveFault(move: Declaration, agent: string, policy: ResolvedPolicy): string | undefined {
+  // Where no agent may declare, the manifest holds but for that: each handoff says so.
+  const { declare: _, ...declaring } = policy
+  const [isEvident, establishedBy] = [() => false, () => agent]
+  return declarationFault(move, { trunk: [], before: {}, policy: declaring, agent, isEvident, establishedBy })
 }
 
 /** What is in force in a run changes with a handoff that declares something, and with a rollback. */
@@ -121,7 +159,8 @@ function placesFault(tokens: readonly string[], as: Move['as'], rights: Declarat
   return undefined
 }
 
-function formFault(value: Json, as: Move['as']): string | undefined {
+/** Why a value cannot move in a kind, whoever declares it. */
+export function formFault(value: Json, as: Move['as']): string | undefined {
   if ((as === 'log') !== Array.isArray(value))
     return as === 'log' ? 'a log is a list' : 'it holds a list, and no single value'
   if (typeof value === 'object' && as !== 'log') return 'it holds an object, and no single value'

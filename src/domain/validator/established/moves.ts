@@ -10,7 +10,8 @@ import type { Here } from './walk.ts'
 
 export function mayMove(a: Scalar, b: Scalar, here: Here): boolean {
   if (a === null || b === null || typeof a === 'boolean' || typeof b === 'boolean') return false
-  const { monotonic, tolerance } = here.rules
+  const { monotonic, tolerance, immutable } = here.rules
+  if (immutable) return false
   if (monotonic !== undefined) return isRising(a, b, here, monotonic === 'up')
   if (tolerance !== undefined && isWithin(a, b, here)) return true
   const { words } = here.kind

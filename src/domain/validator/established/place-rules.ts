@@ -106,9 +106,9 @@ export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
   return made.get(`${token}`) ?? (made.get(UNNAMED) as PlaceRules)
 }
 
-/** Whether a change of a place may be refused or permitted by what the policy says of that place. */
-export function declaresPlaces({ immutable, monotonic, moves }: ResolvedPolicy): boolean {
-  return [immutable, monotonic, moves].some((declared) => declared !== undefined)
+/** Whether the policy says something of places. */
+export function declaresPlaces({ immutable, monotonic, moves, lists, tolerance }: ResolvedPolicy): boolean {
+  return [immutable, monotonic, moves, lists, tolerance].some((declared) => declared !== undefined)
 }
 
 function inherited(move: Move | undefined): Move | undefined {
@@ -131,13 +131,18 @@ function makeRulesBelow(rules: PlaceRules, name: string): PlaceRules {
     rules.never || nodes.some((node) => node.never),
   ]
   const move = nodes.find((node) => node.move !== undefined)?.move ?? inherited(rules.move)
+  const list = nodes.find((node) => node.list !== undefined)?.list
+  const monotonic = nodes.find((node) => node.monotonic !== undefined)?.monotonic
+  const tolerance = nodes.find((node) => node.tolerance !== undefined)?.tolerance
+  // A word about this very place counts more than that all below some place above it is free.
+  const isNamed = [list, monotonic, tolerance].some((each) => each !== undefined)
   return {
-    move,
+    move: isNamed && move?.as === 'free' ? undefined : move,
     nodes: nodes.filter(({ children }) => children.size > 0),
     immutable,
     never,
-    list: nodes.find((node) => node.list !== undefined)?.list ?? (isOwn(nodes, 'log') ? 'sequence' : undefined),
-    monotonic: nodes.find((node) => node.monotonic !== undefined)?.monotonic,
-    tolerance: nodes.find((node) => node.tolerance !== undefined)?.tolerance,
+    list: list ?? (isOwn(nodes, 'log') ? 'sequence' : undefined),
+    monotonic,
+    tolerance,
   }
 }

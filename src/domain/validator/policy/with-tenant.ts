@@ -1,6 +1,7 @@
 /** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
 import { APPROVAL_RULES_MAX } from '../../../../schemas/approval.ts'
-import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { type Policy, PolicyMembers, type PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { ungoverned } from '../../../../schemas/policy-effects.ts'
 import { freeKeysOf, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { joinedRules } from '../../redaction/joined-rules.ts'
 import { type Refusal, refusal } from '../../refusal.ts'
@@ -20,9 +21,11 @@ export function underTenantPolicy(declared: Policy | undefined, tenant: PolicyOb
       `the policy of this tenant has ${member} ${tenant[member]}, which no run changes`,
     )
   }
-  const checked = PolicyObject.safeParse(merged(run, tenant))
-  if (checked.success) return { ok: true, policy: resolvePolicy(checked.data) }
-  const { path, message } = checked.error.issues[0] ?? { path: [], message: '' }
+  const both = merged(run, tenant)
+  const checked = PolicyMembers.safeParse(both)
+  const fault = checked.success ? ungoverned(both)[0] : checked.error.issues[0]
+  if (checked.success && fault === undefined) return { ok: true, policy: resolvePolicy(checked.data) }
+  const { path, message } = fault ?? { path: [], message: '' }
   const pointer = ['/policy', ...path.slice(0, 1).map(String)].join('/')
   return refused(pointer, `together with the policy of this tenant: ${[...path.map(String), message].join(' ')}`)
 }
@@ -59,12 +62,17 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
     ...freeOf(run, tenant),
-    // To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone.
-    moves: tenant.moves ?? run.moves,
+    ...movesOf(run, tenant),
     redaction: joinedOrNone(run.redaction, tenant.redaction),
   }
   const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))
   return { ...named, ...stricter(run, tenant) }
+}
+
+/** To let a place move is to loosen: where the tenant's policy speaks of it, it speaks alone. */
+function movesOf(run: PolicyObject, tenant: PolicyObject): Pick<PolicyObject, 'moves' | 'preset'> {
+  const { moves, preset } = tenant.moves === undefined && tenant.preset === undefined ? run : tenant
+  return { moves, preset }
 }
 
 /** Where both speak of it, a key is as free as the stricter of them has it; what is freed alone by one is the most that is. */
