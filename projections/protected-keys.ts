@@ -19,7 +19,13 @@ export function protectedBy(policy: ProtectionPolicy): (key: string) => boolean 
   return isProtected
 }
 
-function rulesOf({ rules, criticalKeys, protect = '*', free = [], prose = [] }: ProtectionPolicy): (key: string) => boolean {
+function rulesOf({
+  rules,
+  criticalKeys,
+  protect = '*',
+  free = [],
+  prose = [],
+}: ProtectionPolicy): (key: string) => boolean {
   const critical = new Set(criticalKeys)
   if (rules === undefined || rules === 1) return (key) => critical.has(key)
   const named = protect === '*' ? undefined : new Set(protect)

@@ -102,12 +102,7 @@ const SupersedeRights = z.strictObject({
   never: z.array(Pointer).max(PLACES_MAX).optional(),
 })
 
-const Suspect = z.enum(['record', 'refuse'], {
-  error: ({ input }) =>
-    input === 'hold'
-      ? 'is "record" or "refuse": "hold" is not there yet; name the calls that wait for a person in approve'
-      : 'is "record" or "refuse"',
-})
+const Suspect = z.enum(['record', 'hold', 'refuse'])
 
 function atMost(places: object): boolean {
   return Object.keys(places).length <= PLACES_MAX
@@ -135,7 +130,7 @@ export const PLACE_POLICY = {
   judge: z.enum(['warn', 'reject']).optional(),
   /** Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (the default), or the handoff is refused. */
   overshoot: z.enum(['record', 'refuse']).optional(),
-  /** What a suspect change comes to: it is accepted with a warning (the default), or refused as a certain one is. */
+  /** What a suspect change comes to: it is accepted with a warning (the default), calls with effects wait for a person as well, or it is refused as a certain one is. */
   suspect: Suspect.optional(),
   /** Whether agents may declare places that move, each beside its handoff: `reasoned` (the default), or `none`. */
   declare: z.enum(['reasoned', 'none']).optional(),

@@ -56,7 +56,7 @@ export function underDeclarations(
     const fault = declarationFault(move, rights)
     if (fault === undefined) return true
     movesRefused.push(i)
-    const severity = policy.suspect === 'record' ? 'warning' : 'error'
+    const severity = policy.suspect === 'record' || policy.suspect === 'hold' ? 'warning' : 'error'
     const message = `moves/${i}: is not in force: ${fault}`
     addFinding(report, { rule: 'declaration-refused', severity, path: move.path, message })
     return false
