@@ -27,7 +27,7 @@ async function review(args: Arguments, decision: ReviewSuspects['decision']): Pr
   const run = runIdOf(args)
   const suspects = args.positionals.slice(1)
   const reason = args.text('reason')
-  if (reason === undefined) throw usageFailure('--reason is missing: say how you know; it goes on record')
+  if (reason === undefined) throw usageFailure('--reason is missing: say how you know; it is recorded')
   await using api = await deciding(args)
   printObject(await api.post(`/v1/runs/${run}/suspects`, { suspects, decision, reason }), args.has('json'))
   return EXIT.ok

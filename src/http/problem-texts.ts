@@ -156,7 +156,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The suspect was explained, reviewed, or rolled back before: `GET /v1/runs/{run}/suspects` lists what is open, and the history of the run says who closed it.',
   ),
   'self-review': text(
-    'Nobody confirms what they handed over themselves',
+    'Who handed a value over cannot confirm it',
     'Let somebody else confirm it, or reject it; an agent explains it with `supersedes` beside its next handoff.',
   ),
   'approval-not-found': text('No such approval', 'Check run and id; `GET /v1/runs/{run}/approvals` lists them.'),

@@ -24,7 +24,7 @@ export function suspectsCommands(program: CliCommand): void {
       .argument('<run>', 'id of the run')
       .argument('<id...>', 'ids of suspects, such as 3.1')
       .flags(
-        flag('--reason <text>', 'how you know; needed, it goes on record'),
+        flag('--reason <text>', 'how you know; needed, and recorded'),
         flag('--as <name>', 'who decides; needed over the store itself, where no token says it'),
       )
       .runs(async () => (await import('../suspects.ts'))[`${name}Suspects`])
