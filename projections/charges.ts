@@ -58,6 +58,7 @@ const CHARGES = {
   ),
   ...ignore(
     'JudgementRecorded',
+    'SuspectReviewed',
     'ManifestRegistered',
     'RequestRefused',
     'SnapshotTaken',

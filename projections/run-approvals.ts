@@ -69,7 +69,7 @@ export function useApproval(state: RunState, { approvalId = '', callId }: EventB
   approval.callId = callId
 }
 
-function personOf({ actor, principal, via }: Header): Person {
+export function personOf({ actor, principal, via }: Header): Person {
   return {
     actor,
     ...(principal === undefined ? {} : { principal }),

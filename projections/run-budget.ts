@@ -38,6 +38,7 @@ const BUDGET_FOLDS = {
   ),
   ...ignore(
     'JudgementRecorded',
+    'SuspectReviewed',
     'RedactionChanged',
     'RunKeyDisclosed',
     'ManifestRegistered',

@@ -6,7 +6,7 @@ import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { type Slots, safeKey, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 8
+export const RUN_ROW_VERSION = 9
 
 export interface RunRowState {
   name: string
@@ -23,6 +23,8 @@ export interface RunRowState {
   calls: number
   /** Approvals that somebody can still decide. */
   approvals: Slots<true>
+  /** A handoff was accepted of which something was suspect: some of that may be open. */
+  suspect?: true
   /** Waits for a signal or a time. */
   waits: Slots<true>
   /** How the last rollback of the whole run ended. */
@@ -95,7 +97,14 @@ const COUNT_FOLDS = {
     'ManifestRegistered',
     'RequestRefused',
   ),
-  ...ignore('JudgementRecorded', 'SignalPassedOver', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
+  ...ignore(
+    'JudgementRecorded',
+    'SuspectReviewed',
+    'SignalPassedOver',
+    'SnapshotTaken',
+    'ResultNotRecorded',
+    'CompensationStarted',
+  ),
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
@@ -104,8 +113,9 @@ const COUNT_FOLDS = {
   ToolCallLeaseRenewed: (row, { callId, leaseUntil }) => {
     if (row.open[safeKey(callId)] !== undefined) row.open[safeKey(callId)] = leaseUntil
   },
-  EnvelopeAccepted: (row, { step, agent }) => {
+  EnvelopeAccepted: (row, { step, agent, findings, suspectsTotal }) => {
     row.step = step
+    if (suspectsTotal !== undefined || findings?.some(({ suspect }) => suspect === true)) row.suspect = true
     row.budget.agents[safeKey(agent)] = true
   },
   EnvelopeRejected: (row, { agent }) => {

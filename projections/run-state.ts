@@ -11,9 +11,10 @@ import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { RunStatus } from '../schemas/run-status.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
+import type { SuspectState } from './suspect-state.ts'
 import type { HeldSignal, WaitState } from './wait-state.ts'
 
-export const RUN_PROJECTION_VERSION = 13
+export const RUN_PROJECTION_VERSION = 14
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -211,6 +212,8 @@ export interface RunState {
   }
   /** What agents declared to move, in the order of their handoffs: made anew with each change. */
   declared: readonly DeclaredMove[]
+  /** Changes of accepted handoffs that nothing explained, oldest first; those that were closed as well, as a rollback may open them again. */
+  suspects: SuspectState[]
   /** The last verdict of a judge on an accepted handoff. */
   judgement?: Pick<EventBody<'JudgementRecorded'>, 'step' | 'verdict' | 'reason' | 'findings'>
   rejections: number

@@ -20,6 +20,7 @@ import {
   safeKey,
   zeroSpend,
 } from './run-state.ts'
+import { foldReview, foldSuspects, rewindSuspects } from './run-suspects.ts'
 import { WAIT_FOLDS } from './run-waits.ts'
 
 export const runProjection: Projection<RunState | undefined> = {
@@ -68,6 +69,7 @@ const RUN_FOLDS = {
   JudgementRecorded: (state, { step, verdict, reason, findings }) => {
     state.judgement = { step, verdict, findings, ...(reason === undefined ? {} : { reason }) }
   },
+  SuspectReviewed: foldReview,
   SnapshotTaken: foldSnapshot,
   RunRewound: foldRewound,
   RequestRefused: foldRefusal,
@@ -109,6 +111,7 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     lineage: [{ step, revision: header.revision, eventId: header.id, agent: '', context: contextDigest }],
     snapshot: { step, revision: header.revision, contextDigest, context },
     declared: [],
+    suspects: [],
     rejections: 0,
     rewinds: 0,
     agents: {},
@@ -157,6 +160,7 @@ function foldManifest(state: RunState, data: EventBody<'ManifestRegistered'>, he
 
 function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, header: Header): void {
   const { agent, mode, payload, add } = data
+  if (raisesOrCloses(data)) foldSuspects(state, data, header)
   state.context = applyMode({ context: state.context, payload, mode, policy: state.policy, add })
   state.contextDigest = data.context
   state.step = data.step
@@ -166,6 +170,11 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   foldDeclared(state, data)
   foldSigned(state, data)
   if (data.v > 1) foldSnapshot(state)
+}
+
+function raisesOrCloses({ findings, suspectsTotal, suspectsClosed }: EventBody<'EnvelopeAccepted'>): boolean {
+  const raises = suspectsTotal !== undefined || findings?.some(({ suspect }) => suspect === true) === true
+  return raises || suspectsClosed !== undefined
 }
 
 /** Of what was declared beside a handoff, what holds: that its kind is one of those that there are is checked before. */
@@ -211,6 +220,7 @@ function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
   if (state.declared.some(({ step }) => step > data.toStep)) {
     state.declared = state.declared.filter(({ step }) => step <= data.toStep)
   }
+  if (state.suspects.length > 0) rewindSuspects(state, data.toStep)
   // A refusal leaves what is established; those that 0.1.0 recorded went back to its last snapshot.
   const current = data.context === state.contextDigest ? state.context : state.snapshot.context
   state.context = data.restored ?? current

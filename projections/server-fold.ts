@@ -132,7 +132,9 @@ const LEFT_OUT = {
   ...eachOf([], 'ToolCallInDoubt', 'ResultNotRecorded', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...eachOf([], 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
   RunStarted: ['input'],
-  EnvelopeAccepted: ['add', 'supersedes', 'findings', 'snapshot'],
+  // Suspects are places of the context: a state without one names none.
+  EnvelopeAccepted: ['add', 'supersedes', 'findings', 'suspectsTotal', 'suspectsClosed', 'snapshot'],
+  SuspectReviewed: ['reason'],
   EnvelopeRejected: ['add', 'supersedes', 'findings'],
   SnapshotTaken: ['openCalls', 'openReservations'],
   RunRewound: ['callsSince'],

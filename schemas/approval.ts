@@ -56,10 +56,13 @@ export const ApprovalRule = z.strictObject({ tools: z.array(Name).min(1).max(APP
 
 /** One rule that a call has met: each has to be satisfied by people of its own roles, and one person may count for several rules. */
 export const ApprovalNeed = z.strictObject({
-  source: z.enum(['tool', 'manifest', 'policy']),
+  /** `suspect`: the policy holds calls with effects while changes of the run wait for a review. */
+  source: z.enum(['tool', 'manifest', 'policy', 'suspect']),
   reason: z.string(),
   quorum: z.int().min(1).max(QUORUM_MAX),
   roles: z.array(Name).optional(),
+  /** Ids of the suspects that were open. */
+  suspects: z.array(z.string()).optional(),
 })
 
 /** What is decided: `argsDigest` binds it to the arguments that the caller has seen. */

@@ -12,6 +12,9 @@ export const callIdentity = {
 /** How a call is undone: by which tool, by nobody (`none`), or there is nothing to undo. Absent: the caller decides at rollback. */
 export const Compensate = z.union([z.enum(['not-needed', 'none']), z.strictObject({ tool: Name })])
 
+/** Whether a call changes anything outside of the run. Absent: it may. */
+export const Effects = z.literal('none')
+
 /** `s:<id>`: a process that has the store to itself. `p:<machine>:<pid>:<start>`: a process of a machine, as its kernel knows it. */
 export const LeaseOwner = z.string().regex(/^[sp]:[\w:-]{1,120}$/)
 

@@ -14,6 +14,7 @@ import type {
   RenewCall,
   ReportBranch,
   ResolveCall,
+  ReviewSuspects,
   Rollback,
   SettleCall,
   SettleReservation,
@@ -28,6 +29,7 @@ export type Command =
   | { readonly kind: 'start'; readonly body: StartRun }
   | { readonly kind: 'envelope'; readonly body: PostEnvelope }
   | { readonly kind: 'judgement'; readonly body: RecordJudgement }
+  | { readonly kind: 'review'; readonly body: ReviewSuspects }
   | { readonly kind: 'rollback'; readonly body: Rollback }
   | { readonly kind: 'manifest'; readonly body: RegisterManifest }
   | { readonly kind: 'claim'; readonly body: ClaimCall }

@@ -52,6 +52,7 @@ import { ServiceStopped } from './events/service-stopped.ts'
 import { SignalPassedOver } from './events/signal-passed-over.ts'
 import { SignalReceived } from './events/signal-received.ts'
 import { SnapshotTaken } from './events/snapshot-taken.ts'
+import { SuspectReviewed } from './events/suspect-reviewed.ts'
 import { TokenIssued } from './events/token-issued.ts'
 import { ToolCallClaimed } from './events/tool-call-claimed.ts'
 import { ToolCallFailed } from './events/tool-call-failed.ts'
@@ -73,6 +74,7 @@ export const RUN_EVENTS = {
   EnvelopeAccepted,
   EnvelopeRejected,
   JudgementRecorded,
+  SuspectReviewed,
   SnapshotTaken,
   RunRewound,
   ApprovalRequested,

@@ -106,12 +106,7 @@ const SupersedeRights = z.strictObject({
   never: z.array(Pointer).max(PLACES_MAX).optional(),
 })
 
-const Suspect = z.enum(['record', 'refuse'], {
-  error: ({ input }) =>
-    input === 'hold'
-      ? 'is "record" or "refuse": "hold" is not there yet; name the calls that wait for a person in approve'
-      : 'is "record" or "refuse"',
-})
+const Suspect = z.enum(['record', 'hold', 'refuse'])
 
 /** `untrusted`: its answers ground what is new, and move nothing. `moves`: they move these places, with what lies below, and no others. */
 const ToolTrust = z.union(
@@ -152,7 +147,7 @@ export const PLACE_POLICY = {
   overshoot: z.enum(['record', 'refuse']).optional(),
   /** Whose answers move what is established. */
   evidence: z.array(ToolTrust).max(TOOLS_MAX).optional(),
-  /** What a suspect change comes to: it is accepted with a warning (the default), or refused as a certain one is. */
+  /** What a suspect change comes to: it is accepted with a warning (the default), calls with effects wait for a person as well, or it is refused as a certain one is. */
   suspect: Suspect.optional(),
   /** Whether agents may declare places that move, each beside its handoff: `reasoned` (the default), or `none`. */
   declare: z.enum(['reasoned', 'none']).optional(),

@@ -1,7 +1,7 @@
 /** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
 import { z } from 'zod'
 import { Approve } from './approval.ts'
-import { Compensate, LeaseOwner, Unrecorded } from './call-members.ts'
+import { Compensate, Effects, LeaseOwner, Unrecorded } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Declarations } from './place-policy.ts'
@@ -17,6 +17,7 @@ import {
   ManifestBody,
   OnUnknown,
   Phase,
+  REVIEW,
   Scope,
   Supersession,
   Tokens,
@@ -82,6 +83,9 @@ export const RecordJudgement = z.strictObject({
   runFence: RunFence,
 })
 
+/** A person's word on suspects of the run, which may be several at once: each of them is open, or none is decided. */
+export const ReviewSuspects = z.strictObject({ ...REVIEW, runFence: RunFence })
+
 export const RegisterManifest = z.strictObject({ agent: Name, ...ManifestBody.shape })
 
 export const Reserve = z.strictObject({
@@ -107,6 +111,8 @@ export const ClaimCall = z.strictObject({
   onUnknown: OnUnknown.optional(),
   agent: Name.optional(),
   compensate: Compensate.optional(),
+  /** `none`: the call changes nothing outside of the run, and need not wait while a suspect is open. */
+  effects: Effects.optional(),
   compensateUnknown: z.boolean().optional(),
   /** The call may have left something to undo where it failed, too. */
   compensateFailed: z.boolean().optional(),
@@ -244,6 +250,7 @@ export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 export type StartRun = z.infer<typeof StartRun>
 export type PostEnvelope = z.infer<typeof PostEnvelope>
 export type RecordJudgement = z.infer<typeof RecordJudgement>
+export type ReviewSuspects = z.infer<typeof ReviewSuspects>
 export type Rollback = z.infer<typeof Rollback>
 export type RegisterManifest = z.infer<typeof RegisterManifest>
 export type ClaimCall = z.infer<typeof ClaimCall>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { Currency, Digest, Money, Name } from './names.ts'
 import { Declarations, PlacePolicy } from './place-policy.ts'
-import { TOKENS_MAX } from './value-forms.ts'
+import { COMMENT_MAX_CHARS, TOKENS_MAX } from './value-forms.ts'
 
 /** Any JSON value. The strict parser has judged it before a schema sees it, so that it is kept by reference, never copied. */
 export const JsonValue = z
@@ -29,6 +29,16 @@ export const ValueRef = z.strictObject({
   mediaType: z.string().min(1).max(128),
   kept: z.literal(false).optional(),
 })
+
+/** A suspect of a run: the step of its handoff, and its number there; `rest`: those that are not named one by one. */
+export const SuspectId = z.string().regex(/^[1-9]\d{0,9}\.([1-9]\d{0,2}|rest)$/, 'is the id of a suspect, such as 3.1')
+
+/** What a person says of suspects: the values stay, or the run goes back to before the first of them. */
+export const REVIEW = {
+  suspects: z.array(SuspectId).min(1).max(256),
+  decision: z.enum(['confirmed', 'rejected']),
+  reason: z.string().min(1).max(COMMENT_MAX_CHARS),
+}
 
 export const Supersession = z.strictObject({ path: z.string().max(4096), reason: z.string().max(4096) })
 /** What a judge says of a handoff: `unavailable` where it failed, was too late, or answered nothing that could be read. */

@@ -7,7 +7,7 @@ import { ResolvedPolicy } from '../policy.ts'
 import { Redacted } from '../redaction.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../run-status.ts'
 import { MOVE_KINDS } from '../value-forms.ts'
-import { Failure, JsonRecord, JsonValue, Uuid, ValueRef } from '../values.ts'
+import { Failure, JsonRecord, JsonValue, SuspectId, Uuid, ValueRef } from '../values.ts'
 import { type Answer, list, READ } from './answer.ts'
 import { BudgetTotals } from './budget.ts'
 
@@ -48,6 +48,12 @@ const DeclaredMove = z.strictObject({
   step: Step,
 })
 
+/** Changes that were accepted, and that nothing explains yet. */
+const SUSPECTS = {
+  suspects: list(z.strictObject({ id: SuspectId, path: z.string(), agent: Name })).optional(),
+  suspectsTotal: z.int().min(1).optional(),
+} as const
+
 const ChildRun = z.strictObject({
   run: RunId,
   callId: Uuid,
@@ -79,6 +85,7 @@ export const RunAnswer = z
     agents: list(Name),
     policy: ResolvedPolicy,
     declared: list(DeclaredMove).optional(),
+    ...SUSPECTS,
     budget: BudgetTotals,
     calls: z.int().min(0),
     openCalls: list(OpenCall),
@@ -104,6 +111,7 @@ export const ContextAnswer = z
     parent: Digest,
     contextDigest: Digest,
     context: JsonRecord,
+    ...SUSPECTS,
     ...READ,
   })
   .meta({ id: 'Context' })

@@ -39,5 +39,7 @@ export const BranchOffered = eventType({
     signed: Digest.optional(),
     /** Warnings; errors would have refused it. */
     findings: z.array(Finding).optional(),
+    /** How many changes nothing explains, where more are suspect than `findings` lists. */
+    suspectsTotal: z.int().min(1).optional(),
   }),
 })

@@ -5,6 +5,7 @@ import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { Digest } from '../names.ts'
 import { HandoffSnapshot } from '../snapshot.ts'
+import { SuspectId } from '../values.ts'
 
 export const EnvelopeAccepted = eventType({
   family: 'handoff',
@@ -28,6 +29,12 @@ export const EnvelopeAccepted = eventType({
       movesRefused: z.array(z.int().min(0)).optional(),
       /** Warnings; errors would have refused it. */
       findings: z.array(Finding).optional(),
+      /** How many changes nothing explains, where more are suspect than `findings` lists. */
+      suspectsTotal: z.int().min(1).optional(),
+      /** Suspects of earlier handoffs that this one explains: by a supersession, a declaration, or what a tool has answered since. */
+      suspectsClosed: z
+        .array(z.strictObject({ id: SuspectId, by: z.enum(['supersession', 'declaration', 'tool']) }))
+        .optional(),
       /** The run as this event leaves it. Always there since version 2. */
       snapshot: HandoffSnapshot.optional(),
     })

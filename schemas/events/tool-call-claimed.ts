@@ -1,6 +1,14 @@
 /** @module ToolCallClaimed: a call may run until its lease ends. */
 import { z } from 'zod'
-import { Compensate, callIdentity, callVersion, isVersionOf, LeaseOwner, VERSION_RULE } from '../call-members.ts'
+import {
+  Compensate,
+  callIdentity,
+  callVersion,
+  Effects,
+  isVersionOf,
+  LeaseOwner,
+  VERSION_RULE,
+} from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
 import { Redacted } from '../redaction.ts'
@@ -38,6 +46,7 @@ export const ToolCallClaimed = eventType({
       owner: LeaseOwner.optional(),
       onUnknown: OnUnknown,
       compensate: Compensate.optional(),
+      effects: Effects.optional(),
       compensateUnknown: z.boolean().optional(),
       compensateFailed: z.boolean().optional(),
       parentCall: Uuid.optional(),

@@ -115,6 +115,7 @@ const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(
   'manifest',
   'rollback',
   'judgement',
+  'review',
   'grant',
   'deny',
   'withdraw',

@@ -26,19 +26,20 @@ export const withdrawApproval = (args: Arguments): Promise<number> => decide(arg
 async function decide(args: Arguments, decision: 'grant' | 'deny' | 'withdraw'): Promise<number> {
   const path = `/v1/runs/${runIdOf(args)}/approvals/${encodeURIComponent(args.positionals[1] ?? '')}`
   const comment = args.text('comment')
-  await using api = await deciding(args)
+  await using api = await deciding(args, rolesOf(args.text('role')))
   const argsDigest = args.text('digest') ?? (await api.get(path)).argsDigest ?? ''
   const body = { argsDigest, ...(comment !== undefined && { comment }) }
   printObject(await api.post(`${path}/${decision}`, body), args.has('json'))
   return EXIT.ok
 }
 
-function deciding(args: Arguments): Promise<Api> {
+/** The API with the right to decide: in the name of the token, or of `--as`. */
+export function deciding(args: Arguments, roles?: readonly string[]): Promise<Api> {
   if (args.text('url') !== undefined) {
     if (args.text('as') !== undefined) throw usageFailure('--as: over --url whoever decides is the one of the token')
     return openWritingApi(args)
   }
   const subject = nameOf('as', args.text('as'))
   if (subject === undefined) throw usageFailure('--as is missing: a decision stands on record with a name')
-  return openWritingApi(args, { subject, scopes: ['approvals:write'], roles: rolesOf(args.text('role')) })
+  return openWritingApi(args, { subject, scopes: ['approvals:write'], roles })
 }

@@ -7,6 +7,7 @@ export type { BatchItem, Command }
 const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   envelope: 'envelopes',
   judgement: 'judgements',
+  review: 'suspects',
   rollback: 'rollback',
   manifest: 'manifests',
   claim: 'calls',

@@ -1,6 +1,7 @@
 /** @module Whether a claim may run without anybody's yes, with one that was granted, or has to wait for it (RUN-60, RUN-62, RUN-131, RUN-133). */
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import { type CallState, type RunState, safeKey } from '../../projections/run-state.ts'
+import type { SuspectState } from '../../projections/suspect-state.ts'
 import {
   APPROVAL_EXPIRES_DEFAULT_MS,
   APPROVALS_OPEN_MAX,
@@ -24,6 +25,7 @@ import {
 } from './decision.ts'
 import { sentBody } from './redaction/sent.ts'
 import { type Refusal, refusal } from './refusal.ts'
+import { hidesOf, holdingSuspects, isMoot, suspectNeed } from './suspect-hold.ts'
 import { type Budget, isRuledOut, STEPS_MAX } from './validator/policy/evaluate.ts'
 
 /** A claim that nothing else keeps from running. */
@@ -45,7 +47,8 @@ export interface ClaimEnv extends Env {
 }
 
 export type Gate =
-  | { readonly kind: 'open'; readonly approvalId?: string }
+  /** `ended`: an approval that nothing asks for any more. */
+  | { readonly kind: 'open'; readonly approvalId?: string; readonly ended?: readonly Draft[] }
   | Extract<Decision, { kind: 'needs-events' }>
   | Refused
 
@@ -67,12 +70,15 @@ export function approvalGate(state: RunState, gated: GatedClaim): Gate {
     const other = approval === undefined ? undefined : otherUndoing(approval, rules, gated)
     return other === undefined ? { kind: 'open', approvalId: known.approvalId } : refusedOnRecord(state, gated, other)
   }
-  const asked = current?.status === 'used' ? undefined : current
-  if (asked === undefined && rules.length === 0) return { kind: 'open' }
+  const moot = current !== undefined && isMoot(state, current) ? current : undefined
+  const asked = current?.status === 'used' || moot !== undefined ? undefined : current
+  const ended = moot?.status === 'pending' ? [expiredApproval(moot)] : []
+  if (asked === undefined && rules.length === 0) return { kind: 'open', ended }
   const declared = isDeclaredUndoing(gated)
   if (typeof declared === 'object') return declared
   if (declared) return { kind: 'open' }
-  return asked === undefined ? requested(state, rules, gated) : byApproval(state, { approval: asked, rules }, gated)
+  if (asked === undefined) return requested(state, { met: rules, ended }, gated)
+  return byApproval(state, { approval: asked, rules }, gated)
 }
 
 /**
@@ -105,6 +111,8 @@ function byApproval(
   if (approval.status === 'expired') return refuse(approvalExpired(approval))
   if (isExpired(approval, state, env))
     return { ...refuse(approvalExpired(approval)), before: [expiredApproval(approval)] }
+  const suspects = rules.flatMap((met) => met.suspects ?? [])
+  if (hidesOf(approval, suspects)) return requested(state, { met: rules, ended: [expiredApproval(approval)] }, gated)
   if (approval.status === 'pending') return refuse(approvalPending(approval))
   return { kind: 'open', approvalId: approval.approvalId }
 }
@@ -205,6 +213,8 @@ interface Met {
   readonly rule: Approve
   /** The compensation that the call names, where the rule is about that one. */
   readonly undoneBy?: string | undefined
+  /** The suspects that the call waits for. */
+  readonly suspects?: readonly SuspectState[]
 }
 
 /**
@@ -227,7 +237,9 @@ function rulesFor(state: RunState, { claim, phase, env }: GatedClaim): Met[] {
   const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
   // Judged as they were sent: a rule that leaves something out exempts nobody.
   const args = sentBody(env.sent, 'claim')?.body.args ?? claim.args
-  return [...named, ...own].filter(({ rule }) => !isExempt(rule, args, budget))
+  const met: Met[] = [...named, ...own].filter(({ rule }) => !isExempt(rule, args, budget))
+  const suspects = holdingSuspects(state, { claim, phase, actor: env.actor })
+  return suspects.length === 0 ? met : [...met, { source: 'suspect', rule: {}, suspects }]
 }
 
 /** Only a plain no is one: what cannot be judged on these arguments waits for somebody who can. */
@@ -241,7 +253,11 @@ function gatedUndoing(met: readonly Met[]): string | undefined {
   return met.find((each) => each.undoneBy !== undefined)?.undoneBy
 }
 
-function requested(state: RunState, met: readonly Met[], gated: GatedClaim): Refused {
+function requested(
+  state: RunState,
+  { met, ended }: { readonly met: readonly Met[]; readonly ended: readonly Draft[] },
+  gated: GatedClaim,
+): Refused {
   const { claim, phase, key, argsDigest, known, env } = gated
   const over = overApprovals(state, env)
   if (over === 'full') return refuse(approvalsFull())
@@ -260,7 +276,7 @@ function requested(state: RunState, met: readonly Met[], gated: GatedClaim): Ref
     selfApproval: met.every(({ rule }) => rule.selfApproval === true),
     onDenied: met.some(({ rule }) => rule.onDenied === 'rollback') ? 'rollback' : 'error',
   }
-  return { ...refuse(approvalPending(data)), before: [...over, { type: 'ApprovalRequested', data }] }
+  return { ...refuse(approvalPending(data)), before: [...over, ...ended, { type: 'ApprovalRequested', data }] }
 }
 
 /** Of a run that has as many as it may: those that nobody can decide any more. */
@@ -276,7 +292,8 @@ function approvalsFull(): Refusal {
   return refusal('approvals-full', message, { evidence: { limit: APPROVALS_OPEN_MAX } })
 }
 
-function needOf({ source, rule, undoneBy: undoing }: Met): ApprovalNeed {
+function needOf({ source, rule, undoneBy: undoing, suspects }: Met): ApprovalNeed {
+  if (suspects !== undefined) return suspectNeed(suspects)
   const { reason, when, quorum = 1, roles } = rule
   const stated = when === undefined ? `the ${source} wants every such call approved` : `the ${source} wants: ${when}`
   const of = undoing === undefined ? '' : `of ${undoing}, which the call names as its compensation: `

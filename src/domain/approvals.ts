@@ -140,8 +140,13 @@ function otherArguments({ approvalId, argsDigest }: ApprovalState, body: DecideA
 
 /** Neither the requester, nor anyone for whom or through whom that was requested, by any of their own names. */
 function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
-  const requesters = namesOf(requestedBy)
-  return namesOf(personOf(env)).some((name) => requesters.includes(name))
+  return isPersonOf(requestedBy, env)
+}
+
+/** Whether the caller is this person, or acts for or through one of the same name. */
+export function isPersonOf(person: Person, env: Env): boolean {
+  const names = namesOf(person)
+  return namesOf(personOf(env)).some((name) => names.includes(name))
 }
 
 function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {

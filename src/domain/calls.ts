@@ -11,6 +11,7 @@ import { ANCESTORS_MAX, isInPlan, rollbackStep } from './compensation.ts'
 import {
   append,
   type Decision,
+  type Draft,
   type Env,
   mustBeOpen,
   mustNotCompensate,
@@ -58,7 +59,7 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: ClaimEnv): D
   const { key, argsDigest, undoes } = request
   const gate = approvalGate(state, { claim, phase, key, argsDigest, undoes, known, env })
   if (gate.kind !== 'open') return gate
-  return claimNow(state, request, { known, env, approvalId: gate.approvalId })
+  return claimNow(state, request, { known, env, approvalId: gate.approvalId, ended: gate.ended ?? [] })
 }
 
 interface ClaimRequest {
@@ -223,12 +224,18 @@ function recursionFault(state: RunState, request: ClaimRequest): Refusal | undef
 function claimNow(
   state: RunState,
   request: ClaimRequest,
-  inputs: { known: CallState | undefined; env: Env; approvalId: string | undefined },
+  inputs: {
+    known: CallState | undefined
+    env: Env
+    approvalId: string | undefined
+    /** Approvals that nothing asks for any more. */
+    ended: readonly Draft[]
+  },
 ): Decision {
-  const { known, env, approvalId } = inputs
+  const { known, env, approvalId, ended } = inputs
   const again = known !== undefined && known.status !== 'compensated'
   const callId = again ? known.callId : env.newId()
-  const expired = known?.status === 'claimed' ? [leaseExpired(known, state, env)] : []
+  const expired = [...ended, ...(known?.status === 'claimed' ? [leaseExpired(known, state, env)] : [])]
   const { phase, key } = request
   const reserved = reserveFor(state, request.claim, { callId, phase, key, before: again ? known : undefined, env })
   if (reserved.kind === 'refuse') return { ...reserved, before: [...expired, ...(reserved.before ?? [])] }
@@ -258,7 +265,8 @@ function claimNow(
 
 /** What the caller reports of the call, as reported. */
 function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
-  const { agent, scope, occurrence, group, compensate, compensateUnknown, compensateFailed, parentCall } = request.claim
+  const { agent, scope, occurrence, group, compensate, compensateUnknown, compensateFailed, parentCall, effects } =
+    request.claim
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(scope === undefined ? {} : { scope }),
@@ -268,6 +276,7 @@ function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> 
     ...(compensateUnknown === undefined ? {} : { compensateUnknown }),
     ...(compensateFailed === undefined ? {} : { compensateFailed }),
     ...(parentCall === undefined ? {} : { parentCall }),
+    ...(effects === undefined ? {} : { effects }),
     ...(request.undoes === undefined ? {} : { compensates: request.undoes.callId }),
   }
 }

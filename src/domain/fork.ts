@@ -258,6 +258,7 @@ function offeredDraft(
       ...(signature === undefined ? {} : { signature }),
       ...(signed === undefined ? {} : { signed }),
       ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
+      ...(verdict.suspectsTotal === undefined ? {} : { suspectsTotal: verdict.suspectsTotal }),
     },
   }
 }

@@ -17,9 +17,10 @@ import {
   refuseOnRecord,
 } from './decision.ts'
 import { withJudgement } from './judgement.ts'
-import type { Paced } from './paced.ts'
+import { isPaced, type Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Evidence } from './validator/evidence.ts'
+import { explainedSince, type SuspectsClosed } from './validator/explained-since.ts'
 import { type Judgement, judgedAtOnce } from './validator/judge-at-once.ts'
 import { handoffInput, type Judging, judge } from './validator/judge-handoff.ts'
 import { refusesOvershoot, withManifestPolicy } from './validator/policy/with-manifest.ts'
@@ -91,20 +92,40 @@ function* judgedHandoff(
   { bytes, judging, env }: { readonly bytes: number; readonly judging: Judging; readonly env: Env },
 ): Paced<Decision> {
   if (bytes > LARGE_BYTES) yield
-  return asJudged(state, envelope, { judged: yield* judge(state, envelope, judging), judging, env })
+  const decided = asJudged(state, envelope, { judged: yield* judge(state, envelope, judging), judging, env })
+  return isPaced(decided) ? yield* decided : decided
 }
 
 function asJudged(
   state: RunState,
   envelope: SignedEnvelope,
   { judged, judging, env }: { readonly judged: Judgement; readonly judging: Judging; readonly env: Env },
-): Decision {
+): Decision | Paced<Decision> {
   const { context, manifest } = judging
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
   const next = { after: context, supersedes: envelope.supersedes }
   const verdict = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
-  return accepted(state, envelope, { context, verdict, env })
+  if (state.suspects.length > 0) return whileSuspect(state, envelope, { verdict, judging, policy, env })
+  return accepted(state, envelope, { context, verdict, suspectsClosed: [], env })
+}
+
+/** A handoff may explain what earlier ones left open. */
+function* whileSuspect(
+  state: RunState,
+  envelope: SignedEnvelope,
+  inputs: {
+    readonly verdict: Judgement
+    readonly judging: Judging
+    readonly policy: RunState['policy']
+    readonly env: Env
+  },
+): Paced<Decision> {
+  const { verdict, judging, policy, env } = inputs
+  const { context, evidence } = judging
+  const { findings, movesRefused } = verdict
+  const suspectsClosed = yield* explainedSince(state, { envelope, findings, movesRefused, policy, evidence })
+  return accepted(state, envelope, { context, verdict, suspectsClosed, env })
 }
 
 /** A signature that does not hold is evidence: it is recorded. */
@@ -205,15 +226,17 @@ export function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occ
 function accepted(
   state: RunState,
   envelope: SignedEnvelope,
-  inputs: { context: JsonObject; verdict: Judgement; env: Env },
+  inputs: { context: JsonObject; verdict: Judgement; suspectsClosed: SuspectsClosed; env: Env },
 ): Decision {
-  const { context, verdict, env } = inputs
-  const { findings, movesRefused } = verdict
+  const { context, verdict, suspectsClosed, env } = inputs
+  const { findings, movesRefused, suspectsTotal } = verdict
   const data = {
     ...handoffBody(envelope, state.policy, verdict),
     ...{ v: 2 as const, step: state.step + 1, context: env.digestOf(context) },
     ...(movesRefused !== undefined && { movesRefused }),
     ...(findings.length > 0 && { findings }),
+    ...(suspectsTotal !== undefined && { suspectsTotal }),
+    ...(suspectsClosed.length > 0 && { suspectsClosed }),
   }
   return append({ type: 'EnvelopeAccepted', data })
 }

@@ -16,6 +16,7 @@ import { CONTEXT_MAX_BYTES, type HandoffEnv, ruleSet } from './handoff.ts'
 import { heedsJudge, withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
+import { explainedSince } from './validator/explained-since.ts'
 import type { Judgement as Judged } from './validator/judge-at-once.ts'
 import { judge } from './validator/judge-handoff.ts'
 import { citedValue } from './validator/report.ts'
@@ -56,7 +57,18 @@ export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInpu
     return { kind: 'needs-events', revisions: chosen.flatMap(({ revision }) => revision ?? []) }
   }
   const verdict = yield* verdictOn(state, { fork, offers: read }, env)
-  return joined(state, { fork, verdict, order: order.map(({ name }) => name) }, env)
+  const explained = yield* withSuspectsClosed(state, verdict, env)
+  return joined(state, { fork, verdict: explained, order: order.map(({ name }) => name) }, env)
+}
+
+/** What a branch supersedes or declares explains what the handoffs before the fork left open. */
+function* withSuspectsClosed(state: RunState, verdict: Verdict, { evidence }: HandoffEnv): Paced<Verdict> {
+  const { envelope } = verdict
+  if (envelope === undefined || state.suspects.length === 0) return verdict
+  const { findings = [], movesRefused } = envelope
+  const { policy } = state
+  const suspectsClosed = yield* explainedSince(state, { envelope, findings, movesRefused, policy, evidence })
+  return suspectsClosed.length === 0 ? verdict : { ...verdict, envelope: { ...envelope, suspectsClosed } }
 }
 
 function stillRunning({ forkId, join, branches }: ForkState, order: readonly BranchState[]): Refusal | undefined {
@@ -106,7 +118,7 @@ function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
   const { branch, agent, payload, add, confidence, findings, rules, manifestHash, signature, signed } = offer
-  const { supersedes, moves, movesRefused } = offer
+  const { supersedes, moves, movesRefused, suspectsTotal } = offer
   const context = extended(state, offer)
   const judged = withLaterJudgement(state, { after: context, agents: [agent], offers: [offer] }, UNOBJECTED)
   if (judged.verdict === 'reject') return rejected(state, judged)
@@ -128,6 +140,7 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
       ...(rules === undefined ? {} : { rules }),
       ...(confidence === undefined ? {} : { confidence }),
       ...(findings === undefined ? {} : { findings }),
+      ...(suspectsTotal === undefined ? {} : { suspectsTotal }),
     },
   }
 }
@@ -166,7 +179,7 @@ function* unionVerdict(
   const judging = { context, manifest: undefined, evidence: env.evidence, granted, declaring }
   const alone = yield* judge(state, { ...handoff, moves: undefined }, judging)
   const verdict = withLaterJudgement(state, { after: context, agents, offers }, alone)
-  const { confidence, findings } = verdict
+  const { confidence, findings, suspectsTotal } = verdict
   if (verdict.verdict === 'reject') return rejected(state, verdict)
   if (env.sizeOf(context) > CONTEXT_MAX_BYTES) {
     return { outcome: 'rejected', winners: [], more: { findings: [TOO_LARGE], findingsTotal: 1 } }
@@ -181,6 +194,7 @@ function* unionVerdict(
       ...ruleSet(state.policy),
       ...(confidence === undefined ? {} : { confidence }),
       ...(findings.length === 0 ? {} : { findings }),
+      ...(suspectsTotal === undefined ? {} : { suspectsTotal }),
     },
   }
 }

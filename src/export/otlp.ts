@@ -40,7 +40,15 @@ const ROLES = {
   ...eachOf('doubt', 'ToolCallInDoubt', 'CompensationInDoubt'),
   ...eachOf('outcome', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf('outcome', 'CompensationSucceeded', 'CompensationFailed'),
-  ...eachOf('moment', 'JudgementRecorded', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
+  ...eachOf(
+    'moment',
+    'JudgementRecorded',
+    'SuspectReviewed',
+    'RunRewound',
+    'RequestRefused',
+    'BudgetExceeded',
+    'CompensationStarted',
+  ),
   ...eachOf('moment', 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...eachOf('moment', 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(

@@ -28,6 +28,7 @@ import { forkRoutes } from './routes/forks.ts'
 import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
 import { runRoutes } from './routes/runs.ts'
+import { suspectRoutes } from './routes/suspects.ts'
 import { systemRoutes } from './routes/system.ts'
 import { tailRoutes } from './routes/tails.ts'
 import { waitRoutes } from './routes/waits.ts'
@@ -38,6 +39,7 @@ const runRoutesAll = [
   ...envelopeRoutes,
   ...callRoutes,
   ...approvalRoutes,
+  ...suspectRoutes,
   ...waitRoutes,
   ...forkRoutes,
   ...budgetRoutes,

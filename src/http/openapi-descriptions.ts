@@ -94,10 +94,12 @@ export const MEMBERS: Texts = {
   criticalKeys: 'Top-level keys that must not vanish from the context.',
   currency: 'Currency of the cost: three letters, as ISO 4217 has them.',
   declare: 'Whether agents may declare places that move: `reasoned` (the default) or `none`.',
+  decision: '`confirmed`: the values stay. `rejected`: the run goes back to before the first of them.',
   deadlineMs:
     'Milliseconds after which a reservation that nobody settled counts as spent, as an estimate; default 600,000.',
   detail: 'What was wrong with this request, for people.',
   details: 'Further members of the failure, as JSON.',
+  effects: '`none`: the call changes nothing outside of the run, and does not wait while a suspect is open.',
   enforce:
     'Whether anything is refused: `refuse` (the default), or `record`, where each finding that would refuse says so.',
   error: 'The failure, where it failed.',
@@ -224,7 +226,8 @@ export const MEMBERS: Texts = {
   status: 'HTTP status.',
   step: 'The accepted handoff that is judged, from 1.',
   suspect:
-    'What becomes of a change that nothing explains and nothing is certain of: `record` (the default) accepts it with a warning, `refuse` refuses it.',
+    'What becomes of a change that nothing explains and nothing is certain of: `record` (the default) accepts it with a warning, `hold` lets calls with effects wait for a person as well, `refuse` refuses it.',
+  suspects: 'Ids of open suspects, such as `3.1`: all of them are decided, or none.',
   supersede: 'Who may supersede, how well founded, and what never.',
   supersedes: 'What may change though it was established, each with its reason; at most 256.',
   tags: 'Tags of the run, at most 64, to find it by.',

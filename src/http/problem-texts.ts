@@ -150,6 +150,15 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The approval has expired',
     'It was not decided and used by `expiresAt`. The call does not run; another call of the tool asks again.',
   ),
+  'suspect-not-found': text('No such suspect', 'Check run and id; `GET /v1/runs/{run}/suspects` lists the open ones.'),
+  'suspect-closed': text(
+    'There is nothing to review',
+    'The suspect was explained, reviewed, or rolled back before: `GET /v1/runs/{run}/suspects` lists what is open, and the history of the run says who closed it.',
+  ),
+  'self-review': text(
+    'Who handed a value over cannot confirm it',
+    'Let somebody else confirm it, or reject it; an agent explains it with `supersedes` beside its next handoff.',
+  ),
   'approval-not-found': text('No such approval', 'Check run and id; `GET /v1/runs/{run}/approvals` lists them.'),
   'approval-mismatch': text(
     'The approval is for something else',

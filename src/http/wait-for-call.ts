@@ -111,7 +111,8 @@ interface Awaiting {
 }
 
 function ends({ header, data }: LedgerEvent, { callId, approvalId }: Awaiting): boolean {
-  if (approvalId !== undefined) return data.approvalId === approvalId
+  // A review may leave nothing to approve.
+  if (approvalId !== undefined) return data.approvalId === approvalId || header.type === 'SuspectReviewed'
   const call = declarationOf(header.type)?.changes.call
   return data.callId === callId && (call === 'settled' || call === 'in-doubt')
 }

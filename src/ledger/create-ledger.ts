@@ -36,6 +36,7 @@ import { reportFaults } from './read/record-seal.ts'
 import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
+import { suspectReads } from './read/suspect-reads.ts'
 import { waitReads } from './read/wait-reads.ts'
 import { type OwnStats, Stats } from './stats.ts'
 import { watched } from './watched.ts'
@@ -93,7 +94,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
-    ...waitingOf(approvals, { queries, reader, effects }),
+    ...waitingOf(approvals, { queries, reader, effects, list }),
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
@@ -235,12 +236,13 @@ function queriesOf(queries: RunQueries): RunQueries {
 /** What runs wait for: decisions, signals, times. */
 function waitingOf(
   reads: ApprovalReads,
-  deps: Parameters<typeof waitReads>[0],
-): Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals' | 'waits' | 'wait'> {
+  deps: Parameters<typeof waitReads>[0] & Parameters<typeof suspectReads>[0],
+): Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals' | 'suspects' | 'openSuspects' | 'waits' | 'wait'> {
   return {
     approvals: (caller, runId, page) => reads.approvals(caller, runId, page),
     approval: (caller, runId, approvalId, at) => reads.approval(caller, runId, approvalId, at),
     pendingApprovals: (caller, page) => reads.pendingApprovals(caller, page),
+    ...suspectReads(deps),
     ...waitReads(deps),
   }
 }

@@ -51,11 +51,11 @@ export type Outcome<Body extends JsonObject = JsonObject> =
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
 
-/** Where a page of the tenant's pending approvals goes on: behind a run, or behind one approval of it. */
-export interface ApprovalPlace {
+/** Where a page of a list over the tenant's runs goes on: behind a run, or behind one item of it. */
+export interface PlaceInRuns {
   readonly startedAt: string
   readonly runId: string
-  /** Revision of the last request that was given; absent: the run is done with. */
+  /** The place in its run of the last item that was given; absent: the run is done with. */
   readonly after?: number
 }
 
@@ -116,10 +116,10 @@ export interface OpenCalls {
   readonly unreadable?: readonly UnreadableRun[]
 }
 
-export interface PendingApprovals {
+export interface WaitingPage {
   readonly items: readonly JsonObject[]
   /** Present where there may be more. */
-  readonly next?: ApprovalPlace
+  readonly next?: PlaceInRuns
   /** Runs of this page that cannot be looked into. */
   readonly unreadable?: readonly UnreadableRun[]
 }
@@ -272,8 +272,15 @@ export interface Ledger extends AsyncDisposable {
   /** What somebody in the tenant can still decide. Throws `RangeError` for a caller who is bound to a run. */
   pendingApprovals(
     caller: Caller,
-    page: { readonly from?: ApprovalPlace; readonly limit: number },
-  ): Promise<Found<PendingApprovals>>
+    page: { readonly from?: PlaceInRuns; readonly limit: number },
+  ): Promise<Found<WaitingPage>>
+  /** Changes of a run that were accepted and that nothing explains, oldest first: those that are open; `total` counts them. */
+  suspects(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
+  /** Those of the tenant's open runs. Throws `RangeError` for a caller who is bound to a run. */
+  openSuspects(
+    caller: Caller,
+    page: { readonly from?: PlaceInRuns; readonly limit: number },
+  ): Promise<Found<WaitingPage>>
   /** Waits for signals and times with how they ended, in order of start. */
   waits(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
   wait(caller: Caller, runId: string, waitId: string, at?: RunAt): Promise<Found<JsonObject>>

@@ -28,6 +28,7 @@ function stateFits(row: RunRow, filter: RowFilter): boolean {
   if (compensation !== undefined && row.compensation !== compensation) return false
   if (filter.waiting === true && row.waiting === 0) return false
   if (filter.withApprovals === true && row.approvals === 0) return false
+  if (filter.withSuspects === true && !row.suspects) return false
   if (filter.withOpenCalls === true && row.openCalls === 0) return false
   if (filter.inDoubt === true && row.inDoubtCalls === 0) return false
   return leaseOverAt === undefined || (row.leaseUntil !== undefined && row.leaseUntil < leaseOverAt)

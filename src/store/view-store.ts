@@ -26,6 +26,8 @@ export interface RunRow {
   readonly waiting: number
   /** Of these the approvals that somebody can still decide. */
   readonly approvals: number
+  /** An open run that accepted something suspect: some of that may be open. */
+  readonly suspects: boolean
   /** Calls without an outcome, those of models aside: claimed, or in doubt. */
   readonly openCalls: number
   /** Of the open calls, those in doubt. */
@@ -57,6 +59,8 @@ export interface RunFilter {
   readonly waiting?: true
   /** Only runs that wait for somebody's decision. */
   readonly withApprovals?: true
+  /** Only runs that may have an open suspect. */
+  readonly withSuspects?: true
   /** Only runs whose last rollback ended so. */
   readonly compensation?: string
   /** Only runs with a call that has no outcome. */

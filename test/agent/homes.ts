@@ -16,7 +16,9 @@ export interface TestHome extends AsyncDisposable {
   readonly connection: Connection
   /** A process, as it were: a runtime with no tools yet. `change` puts something between it and the ledger. */
   readonly process: (change?: (connection: Connection) => Connection, options?: RuntimeOptions) => Countersign
-  /** A runtime of somebody else, who may decide on approvals. */
+  /** What somebody else, who may decide on approvals, has. */
+  readonly connect: (actor: string, roles?: readonly string[]) => Promise<Connection>
+  /** A runtime of theirs. */
   readonly as: (actor: string, roles?: readonly string[]) => Promise<Countersign>
 }
 
@@ -42,7 +44,7 @@ async function inProcess(): Promise<TestHome> {
     ledgerConnection({ ledger: inner.ledger, caller, place: 'test', close: async () => {} })
   return {
     ...home(inner.clock, as(alice), () => inner[Symbol.asyncDispose]()),
-    as: async (actor, roles = []) => createRuntime(as({ ...alice, actor, roles })),
+    ...decider(async (actor, roles = []) => as({ ...alice, actor, roles })),
   }
 }
 
@@ -53,11 +55,20 @@ async function overHttp(store?: EventStore): Promise<TestHome> {
     httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1, retries: 5 }))
   return {
     ...home(edge.inner.clock, by(await edge.token()), () => edge[Symbol.asyncDispose]()),
-    as: async (subject, roles) => createRuntime(by(await edge.token({ subject, roles, scopes: ['approvals:write'] }))),
+    ...decider(async (subject, roles) => by(await edge.token({ subject, roles, scopes: ['approvals:write'] }))),
   }
 }
 
-function home(clock: TestClock, connection: Connection, close: () => PromiseLike<void>): Omit<TestHome, 'as'> {
+const decider = (connect: TestHome['connect']): Pick<TestHome, 'as' | 'connect'> => ({
+  connect,
+  as: async (actor, roles) => createRuntime(await connect(actor, roles)),
+})
+
+function home(
+  clock: TestClock,
+  connection: Connection,
+  close: () => PromiseLike<void>,
+): Omit<TestHome, 'as' | 'connect'> {
   return {
     clock,
     connection,

@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import type { RunState } from '../../projections/run-state.ts'
-import type { ApprovalPlace } from '../../src/ledger/ledger.ts'
+import type { PlaceInRuns } from '../../src/ledger/ledger.ts'
 import { type ApprovalReadDeps, ApprovalReads } from '../../src/ledger/read/approval-reads.ts'
 import { at, digestOf, given, id, T0 } from '../support/decider.ts'
 import { started } from '../support/run-events.ts'
@@ -43,7 +43,7 @@ function counting(runs: readonly RunState[], nowMs = T0) {
       },
     },
     list: {
-      list: async (_: unknown, { after, limit }: { readonly after?: ApprovalPlace; readonly limit: number }) => {
+      list: async (_: unknown, { after, limit }: { readonly after?: PlaceInRuns; readonly limit: number }) => {
         const from = after === undefined ? 0 : Number(after.runId.slice(1)) + 1
         return { items: rows.slice(from, from + limit), asOf: undefined }
       },
@@ -82,7 +82,7 @@ test('a page of the queue takes the work of what it shows, with 20,000 that wait
 test('a page of the queue looks into 500 runs at most, and says where to go on: page after page all are looked into (RUN-133)', async () => {
   const runs = Array.from({ length: 1_200 }, () => runWith(1, 1))
   const { did, reads } = counting(runs, T0 + 60_000)
-  let from: ApprovalPlace | undefined
+  let from: PlaceInRuns | undefined
   let pages = 0
   do {
     const page = await reads.pendingApprovals(alice, { limit: 50, ...(from && { from }) })

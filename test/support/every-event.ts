@@ -159,6 +159,10 @@ const RUN_BODIES = {
     },
     { v: 1, agent: 'ann', step: 1, verdict: 'accept', judge: 'prose', findings: [] },
   ],
+  SuspectReviewed: [
+    { v: 1, suspects: ['3.1'], decision: 'confirmed', reason: 'asked the customer' },
+    { v: 1, suspects: ['3.2', '3.rest'], decision: 'rejected', reason: 'the mail says six' },
+  ],
   SnapshotTaken: [
     {
       v: 1,

@@ -8,6 +8,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs': { name: 'walk' },
   '/v1/runs/{run}/envelopes': { agent: 'a', payload: { note: 'x' } },
   '/v1/runs/{run}/judgements': { step: 1, verdict: 'accept', judge: 'ann' },
+  '/v1/runs/{run}/suspects': { suspects: ['1.1'], decision: 'confirmed', reason: 'seen' },
   '/v1/runs/{run}/rollback': { reason: 'because' },
   '/v1/runs/{run}/manifests': { agent: 'a', writes: ['note'] },
   '/v1/runs/{run}/calls': { tool: 't', args: {} },

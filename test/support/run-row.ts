@@ -20,6 +20,7 @@ export function runRow(shape: Partial<RunRow> = {}): RunRow {
     calls: 0,
     waiting: 0,
     approvals: 0,
+    suspects: false,
     openCalls: 0,
     inDoubtCalls: 0,
     tokens: 0,

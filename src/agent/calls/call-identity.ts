@@ -120,6 +120,7 @@ export function claimOf(identity: CallIdentity, reserve?: ClaimCall['reserve']):
     onUnknown: spec.onUnknown,
     compensate: 'tool' in spec.compensate ? { tool: spec.compensate.tool } : spec.compensate.kind,
     ...(spec.compensateUnknown && { compensateUnknown: true }),
+    ...(spec.effects === 'none' && { effects: spec.effects }),
     ...(spec.compensateFailed === true && { compensateFailed: true }),
     ...(spec.leaseMs !== undefined && { leaseMs: spec.leaseMs }),
     ...(execution.scope !== undefined && { scope: execution.scope }),

@@ -175,6 +175,7 @@ const FOLDS = {
   ),
   ...ignore('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...ignore('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
+  ...ignore('SuspectReviewed'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
@@ -241,7 +242,7 @@ function refuseApproval(run: RecordedRun, approvalId: string, { code, detail, co
 }
 
 function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCallClaimed'>): void {
-  if (data.approvalId !== undefined) run.approvals.delete(slotOf(data.phase, data.key))
+  run.approvals.delete(slotOf(data.phase, data.key))
   const recorded = run.calls.get(data.callId)
   if (recorded !== undefined) {
     recorded.attempts.push({ claimedAt: time })

@@ -8,7 +8,7 @@ import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, runsUnreadable, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { ApprovalPlace, Caller, Found, Ledger, Outcome, PendingApprovals } from '../../ledger/ledger.ts'
+import type { Caller, Found, Ledger, Outcome, PlaceInRuns, WaitingPage } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { UnreadableRun } from '../../ledger/read/unreadable.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
@@ -21,6 +21,7 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   start: requests.StartRun,
   envelope: requests.PostEnvelope,
   judgement: requests.RecordJudgement,
+  review: requests.ReviewSuspects,
   rollback: requests.Rollback,
   manifest: requests.RegisterManifest,
   claim: requests.ClaimCall,
@@ -157,10 +158,10 @@ async function allCalls(ledger: Ledger, caller: Caller, runId: string): Promise<
 }
 
 async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator<JsonObject, void> {
-  let from: ApprovalPlace | undefined
+  let from: PlaceInRuns | undefined
   const unreadable: UnreadableRun[] = []
   do {
-    const page: PendingApprovals = unwrap(
+    const page: WaitingPage = unwrap(
       await ledger.pendingApprovals(caller, { limit: PAGE_ITEMS, ...(from !== undefined && { from }) }),
     )
     yield* page.items

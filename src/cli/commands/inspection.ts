@@ -18,12 +18,14 @@ import { filterFlags } from './filter-flags.ts'
 import { policyCommands } from './policies.ts'
 import { runsCommands } from './runs.ts'
 import { signalsCommands } from './signals.ts'
+import { suspectsCommands } from './suspects.ts'
 
 export function inspectionCommands(program: CliCommand): void {
   program.commandsGroup('Look into it:')
   runsCommands(program)
   callsCommands(program)
   approvalsCommands(program)
+  suspectsCommands(program)
   signalsCommands(program)
   policyCommands(program)
   asking(program.command('report'))

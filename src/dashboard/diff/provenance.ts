@@ -62,6 +62,7 @@ const ROLES = {
   ),
   ...ignore(
     'JudgementRecorded',
+    'SuspectReviewed',
     'ManifestRegistered',
     'RequestRefused',
     'EnvelopeRejected',

@@ -5,7 +5,7 @@ import { DecideApproval } from '../../../schemas/approval.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { isGranted } from '../../domain/approvals.ts'
-import type { PendingApprovals } from '../../ledger/ledger.ts'
+import type { WaitingPage } from '../../ledger/ledger.ts'
 import { seeOther } from '../answer.tsx'
 import { type Approval, approvalOf } from '../approval-row.ts'
 import { diffContexts } from '../diff/context-diff.ts'
@@ -61,7 +61,7 @@ export const approvalQueue = pageRoute({
 })
 
 type QueueView = View<z.output<typeof QueueQuery>>
-type Queue = Pick<PendingApprovals, 'items' | 'unreadable'> & Pick<ApprovalListProps, 'more' | 'next' | 'isFirst'>
+type Queue = Pick<WaitingPage, 'items' | 'unreadable'> & Pick<ApprovalListProps, 'more' | 'next' | 'isFirst'>
 
 async function presentQueue({ deps, caller }: QueueView): Promise<Queue> {
   const { next, ...queue } = orRefused(await deps.ledger.pendingApprovals(caller, { limit: QUEUE_SHOWN }))

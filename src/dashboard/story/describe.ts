@@ -80,6 +80,8 @@ const TEXTS = {
     `Signal ${clipped(name, TEXT_CHARS)} received${waitId === undefined ? ', and held' : ''}`,
   SignalPassedOver: ({ data }) => `Signal ${clipped(data.name, TEXT_CHARS)} does not fit what is waited for`,
   WaitEnded: ({ data }) => WAIT_ENDS[data.outcome],
+  SuspectReviewed: ({ data }) =>
+    `${data.suspects.length === 1 ? `Suspect ${data.suspects[0]}` : plural(data.suspects.length, 'suspect')} ${data.decision}`,
   JudgementRecorded: ({ data }) => `${data.judge} judged step ${data.step}: ${data.verdict}`,
   SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
   ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>

@@ -98,6 +98,7 @@ const MARKS = {
   ...eachOf(markAs('related'), 'RunBranched', 'ChildRunStarted'),
   ...eachOf(markAs('withheld'), 'RedactionChanged', 'RunKeyDisclosed', 'ResultNotRecorded'),
   JudgementRecorded: markAs('judged'),
+  SuspectReviewed: markAs('judged'),
   ManifestRegistered: ({ header, data }) => ({ ...placeOf(header), kind: 'bounds', lane: '', text: data.agent }),
   ...eachOf(forkMark, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   RunStarted: ({ header, data }) => ({ ...placeOf(header), kind: 'start', lane: '', text: data.name }),

@@ -55,6 +55,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
     ],
     names: ['judge', 'model'],
   },
+  review: { values: [text('reason', REASON_MAX)], names: ['suspects'] },
   rollback: { values: [text('reason', REASON_MAX)], names: PLACE },
   manifest: { values: [], names: [...PLACE, 'reads', 'writes', 'task', 'schema', 'policy', 'moves'] },
   claim: { values: [any('args')], names: [...PLACE, 'tool', 'key', 'compensate', 'approve', ...modelOf('reserve')] },

@@ -28,8 +28,11 @@ export function withRedacted(verdict: Judgement, { context, payload, leftOut }: 
   const isComplete = verdict.findingsTotal === verdict.findings.length
   const refused =
     verdict.verdict === 'reject' && !(isComplete && findings.every(({ severity }) => severity !== 'error'))
+  const lifted = verdict.findings.filter(({ suspect }, i) => suspect === true && findings[i]?.suspect !== true).length
+  const { suspectsTotal = 0, ...rest } = verdict
   return {
-    ...verdict,
+    ...rest,
+    ...(suspectsTotal > lifted && { suspectsTotal: suspectsTotal - lifted }),
     verdict: refused ? 'reject' : 'accept',
     findings: all,
     findingsTotal: verdict.findingsTotal + named.length,
@@ -54,9 +57,13 @@ function judged(
   const established = placeIn(context, path)
   const sent = placeIn(payload, path)
   const isSame = established !== undefined && sent !== undefined && isEqual(established, sent)
-  const { before: _, after: __, supersede: ___, ...rest } = finding
+  const { before: _, after: __, supersede: ___, suspect, ...rest } = finding
   if (!isSame)
-    return { ...rest, message: `another value was established; the one that was sent is left out by the rule ${rule}` }
+    return {
+      ...rest,
+      ...(suspect && { suspect }),
+      message: `another value was established; the one that was sent is left out by the rule ${rule}`,
+    }
   const message = `the same as what was established, and left out from here on by the rule ${rule}`
   return { ...rest, rule: 'redacted', severity: 'info', message }
 }

@@ -19,6 +19,8 @@ export interface Report {
   readonly notes: Finding[]
   findingsTotal: number
   errors: number
+  /** Changes that are suspect, kept or only counted. */
+  suspects: number
   readonly diff: Diff
   /** Differences met, listed or not. */
   differences: number
@@ -34,6 +36,7 @@ export function emptyReport(): Report {
     notes: [],
     findingsTotal: 0,
     errors: 0,
+    suspects: 0,
     diff: { added: [], removed: [], modified: [] },
     differences: 0,
     room: { diff: PATHS_MAX_CHARS, findings: PATHS_MAX_CHARS },

@@ -84,6 +84,8 @@ export interface Verdict {
   /** At most `FINDINGS_MAX`. */
   readonly findings: Finding[]
   readonly findingsTotal: number
+  /** How many changes are suspect, where `findings` does not list them all. */
+  readonly suspectsTotal?: number
 }
 
 /** The verdict in one go: whoever has other work to do meanwhile takes `judgeHandoff`. */
@@ -121,13 +123,16 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
     const check = isRecorded ? checkRecorded : checkGrounds
     yield* check(input, { evidence, mode: policy.ungrounded, pauses }, report)
   }
+  const findings = reportedFindings(report)
+  const listed = findings.filter(({ suspect }) => suspect === true).length
   const verdict: Verdict = {
     verdict: report.errors > 0 ? 'reject' : 'accept',
     ...(judged.confidence === undefined ? {} : { confidence: judged.confidence }),
     ...(movesRefused.length > 0 && { movesRefused }),
     diff: report.diff,
-    findings: reportedFindings(report),
+    findings,
     findingsTotal: report.findingsTotal,
+    ...(report.suspects > listed && { suspectsTotal: report.suspects }),
   }
   return enforced(verdict, policy)
 }

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
-import type { ApprovalPlace } from '../../ledger/ledger.ts'
 import { json, problemResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { listOverRuns, PAGE_DEFAULT } from '../list-over-runs.ts'
 import { pageRoute } from '../page-route.ts'
 import { AsOfQuery, CursorText, Limit, Positive } from '../parameters.ts'
 import { problem } from '../problems.ts'
@@ -14,9 +14,6 @@ import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'approvals'
-/** Of items that may hold half a megabyte each. */
-const PAGE_DEFAULT = 50
-
 /** `asOf`: size of the log. */
 const ListQuery = z.strictObject({ asOf: Positive.optional(), cursor: CursorText.optional(), limit: Limit.optional() })
 
@@ -76,23 +73,10 @@ export const approvalRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-async function listPending(context: RequestContext<z.output<typeof ListQuery>>): Promise<Response> {
-  const { deps, caller, path, query } = context
+function listPending(context: RequestContext<z.output<typeof ListQuery>>): Promise<Response> {
+  const { deps, caller, query } = context
   if (query.asOf !== undefined) return listPendingAsOf(context, query.asOf)
-  const scope = [caller.tenant, path]
-  const from = query.cursor === undefined ? undefined : placeOf(decodeCursor(deps.ledger.places, scope, query.cursor))
-  if (query.cursor !== undefined && from === undefined) return problemResponse(notACursor, path)
-  const limit = query.limit ?? PAGE_DEFAULT
-  const found = await withSlot(context, () =>
-    deps.ledger.pendingApprovals(caller, { limit, ...(from !== undefined && { from }) }),
-  )
-  if (found instanceof Response) return found
-  if (!found.ok) return problemResponse(found.refusal, path)
-  const { items, next, unreadable } = found.value
-  if (context.access !== undefined) context.access.count = items.length
-  const { startedAt = '', runId = '', after = null } = next ?? {}
-  const nextCursor = next === undefined ? null : encodeCursor(deps.ledger.places, scope, [startedAt, runId, after])
-  return json(200, { items, nextCursor, ...(unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }) })
+  return listOverRuns(context, (page) => deps.ledger.pendingApprovals(caller, page))
 }
 
 /** A page of the past may hold fewer than it could, or none, and have one behind it. */
@@ -116,12 +100,6 @@ async function listPendingAsOf(
   const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next, asOf.eventId])
   const named = unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }
   return json(200, { items, nextCursor, asOf: asOf.eventId, ...named })
-}
-
-function placeOf(parts: readonly unknown[] | undefined): ApprovalPlace | undefined {
-  const [startedAt, runId, after] = parts ?? []
-  if (typeof startedAt !== 'string' || typeof runId !== 'string') return undefined
-  return { startedAt, runId, ...(typeof after === 'number' && { after }) }
 }
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list')

@@ -6,24 +6,17 @@ import { runStream } from '../../../schemas/names.ts'
 import { isExpired } from '../../domain/approval-gate.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/memory-budget.ts'
-import type { ApprovalPlace, Caller, Found, Ledger, PendingApprovals } from '../ledger.ts'
+import type { Caller, Found, Ledger, PlaceInRuns, WaitingPage } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import { clockAt, type RunAt, type RunPage } from '../run-at.ts'
+import { PAGE_MAX_BYTES, type PageOfRun, pageOverRuns, RUNS_PAGE } from './pages-over-runs.ts'
 import type { Queries } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { Render } from './run-as-it-was.ts'
 import type { RunList } from './run-list.ts'
-import { type UnreadableRun, unreadableMember, unreadableRun } from './unreadable.ts'
 
-/** A page ends with the item that reaches this: arguments may be half a megabyte each. */
-const PAGE_MAX_BYTES = 4 * 1024 * 1024
 /** Of the canonical text of arguments that are stored beside the events. */
 const PREVIEW_CHARS = 4_096
-
-/** Runs that are listed at a time, for one page of the tenant's list. */
-const RUNS_PAGE = 100
-/** Runs looked into for one page: one that finds nothing to decide in so many says where to go on. */
-const RUNS_MAX = 500
 
 interface PageOf extends RunPage {
   readonly maxBytes: number
@@ -38,14 +31,6 @@ interface Listed {
 
 /** What could be decided of a run at a moment, by the revision of its request; each is completed by its arguments when it is read. */
 export type PendingThen = ReadonlyMap<number, () => Promise<JsonObject>>
-
-interface Page {
-  readonly items: readonly JsonObject[]
-  /** What they weigh together. */
-  readonly bytes: number
-  /** Present where there are more. */
-  readonly next?: number
-}
 
 export interface ApprovalReadDeps {
   readonly queries: Queries
@@ -85,41 +70,21 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   /** What somebody in this tenant can still decide, by run, newest run first. A run that cannot be read is named, and hides no other one. */
   async pendingApprovals(
     caller: Caller,
-    page: { readonly from?: ApprovalPlace; readonly limit: number },
-  ): Promise<Found<PendingApprovals>> {
-    const items: JsonObject[] = []
-    const unreadable: UnreadableRun[] = []
-    const answer = (next?: ApprovalPlace): Found<PendingApprovals> => {
-      const value = { items, ...(next !== undefined && { next }), ...unreadableMember(unreadable) }
-      return { ok: true, revision: 0, value }
-    }
-    let { from } = page
-    let bytes = 0
-    for (let looked = 0; ; ) {
-      const runs = await this.#waitingRuns(caller, from)
-      for (const { runId, startedAt } of runs) {
-        await caller.pace?.turn()
-        const after = from?.runId === runId ? (from.after ?? -1) : -1
-        const limit = page.limit - items.length
-        const found = await this.#page(caller, runId, {
-          after,
-          limit,
-          maxBytes: PAGE_MAX_BYTES - bytes,
-          pendingOnly: true,
-        })
-        const broken = found.ok ? undefined : unreadableRun(runId, found.refusal)
-        if (broken !== undefined) unreadable.push(broken)
-        else if (!found.ok) return found
-        items.push(...(found.ok ? found.value.items : []))
-        bytes += found.ok ? found.value.bytes : 0
-        const more = found.ok ? found.value.next : undefined
-        from = { startedAt, runId, ...(more !== undefined && { after: more }) }
-        if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES || more !== undefined) return answer(from)
-      }
-      if (runs.length < RUNS_PAGE) return answer()
-      looked += runs.length
-      if (looked >= RUNS_MAX) return answer(from)
-    }
+    page: { readonly from?: PlaceInRuns; readonly limit: number },
+  ): Promise<Found<WaitingPage>> {
+    return pageOverRuns({
+      ...{ caller, from: page.from, limit: page.limit },
+      runsFrom: async (place) => {
+        const filter = {
+          status: 'open',
+          withApprovals: true as const,
+          limit: RUNS_PAGE,
+          ...(place && { after: place }),
+        }
+        return (await this.#deps.list.list(caller, filter)).items
+      },
+      ofRun: (runId, of) => this.#page(caller, runId, { ...of, pendingOnly: true }),
+    })
   }
 
   /** What somebody could still decide of a run at a moment of its past. */
@@ -132,21 +97,9 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     return { ...found, value: new Map(items) }
   }
 
-  /** From the place on; the run of the place itself first, where it is not done with. */
-  async #waitingRuns(
-    caller: Caller,
-    from: ApprovalPlace | undefined,
-  ): Promise<readonly { runId: string; startedAt: string }[]> {
-    const place = from === undefined ? undefined : { startedAt: from.startedAt, runId: from.runId }
-    const filter = { status: 'open', withApprovals: true as const, limit: RUNS_PAGE, ...(place && { after: place }) }
-    const { items } = await this.#deps.list.list(caller, filter)
-    const rows = items.map(({ runId, startedAt }) => ({ runId: String(runId), startedAt: String(startedAt) }))
-    return from?.after === undefined || place === undefined ? rows : [place, ...rows]
-  }
-
-  async #page(caller: Caller, runId: string, page: PageOf): Promise<Found<Page>> {
+  async #page(caller: Caller, runId: string, page: PageOf): Promise<Found<PageOfRun>> {
     const { after, limit, maxBytes, pendingOnly, at } = page
-    const paged: Render<Page> = (state) => {
+    const paged: Render<PageOfRun> = (state) => {
       const listed = this.#listed(state, { after, pendingOnly, at, limit: limit + 1 })
       const query = listed.slice(0, limit)
       return async () => {

@@ -1,6 +1,8 @@
 /** @module What queries say of a run: its state, as JSON. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, establishedDigest, type RunState } from '../../../projections/run-state.ts'
+import { openSuspectsTotal } from '../../../projections/run-suspects.ts'
+import { openSuspects } from '../../../projections/suspect-state.ts'
 import type { ContextAnswer, RunAnswer } from '../../../schemas/answers/runs.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { plain } from '../../../schemas/plain.ts'
@@ -21,6 +23,9 @@ export function place(event: RecordedEvent): JsonObject {
   const { revision, time, id, actor } = event.header
   return { revision, time, eventId: id, actor }
 }
+
+/** The list of a run's suspects has them all. */
+const SUSPECTS_SHOWN = 20
 
 export type Leases = Pick<LeaseClock, 'leftMs'>
 
@@ -65,6 +70,7 @@ export function runBody(
     agents: Object.keys(state.agents).map((name) => name.slice(1)),
     policy: plain(state.policy),
     ...(state.declared.length > 0 && { declared: state.declared.map((move) => plain(move)) }),
+    ...suspectsBody(state),
     budget: budgetBody(state),
     calls: Object.keys(state.calls).length,
     openCalls: open,
@@ -119,7 +125,16 @@ export function contextBody(state: RunState, headDigest: string): ContextAnswer 
     parent: establishedDigest(state, headDigest),
     contextDigest: state.contextDigest,
     context: state.context,
+    ...suspectsBody(state),
   }
+}
+
+/** How a run and its context name what is open: the oldest ones, and how many there are. */
+function suspectsBody(state: RunState): Pick<ContextAnswer, 'suspects' | 'suspectsTotal'> {
+  const open = openSuspects(state)
+  if (open.length === 0) return {}
+  const suspects = open.slice(0, SUSPECTS_SHOWN).map(({ id, path, agent }) => ({ id, path, agent }))
+  return { suspects, suspectsTotal: openSuspectsTotal(state) }
 }
 
 export function unslotted<T>(slots: { readonly [name: string]: T }, body: (value: T) => JsonObject): JsonObject {

@@ -71,6 +71,7 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
     calls,
     waiting: approvals + waits,
     approvals,
+    suspects: status === 'open' && state.suspect === true,
     openCalls: openCallsOf(state),
     ...leasesOf(state),
     ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
@@ -82,7 +83,10 @@ export function rowOf(tenant: string, runId: string, state: RunRowState): RunRow
 }
 
 /** `overdue`: a call's lease is over by the wall clock, and no event says so yet (STR-2). */
-export function rowBody({ tenant: _, fold: __, leaseUntil, ...row }: RunRow, leaseOverAt: string): JsonObject {
+export function rowBody(
+  { tenant: _, fold: __, suspects: ___, leaseUntil, ...row }: RunRow,
+  leaseOverAt: string,
+): JsonObject {
   const isOverdue = leaseUntil !== undefined && leaseUntil < leaseOverAt
   return { ...row, ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }) }
 }

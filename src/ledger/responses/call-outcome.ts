@@ -47,6 +47,7 @@ const OUTCOMES = {
   ),
   ...ignore(
     'JudgementRecorded',
+    'SuspectReviewed',
     'SnapshotTaken',
     'RunRewound',
     'ToolCallClaimed',

@@ -41,6 +41,7 @@ const RESPONSES = {
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
   EnvelopeAccepted: (main) => ({ body: acceptedBody(main) }),
   JudgementRecorded: ({ data: { step, verdict } }) => ({ body: { step, verdict } }),
+  ...ignore('SuspectReviewed'),
   ManifestRegistered: ({ data: { agent, hash } }) => ({ body: { agent, hash } }),
   ToolCallClaimed: (main) => ({ body: claimedBody(main) }),
   ...eachOf(
@@ -61,7 +62,7 @@ const RESPONSES = {
 } satisfies MakeTable<AnsweredEvent, undefined, EventResponse>
 
 function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {
-  const { step, agent, mode, parent, context, confidence, findings } = main.data
+  const { step, agent, mode, parent, context, confidence, findings, suspectsTotal, suspectsClosed } = main.data
   return {
     step,
     agent,
@@ -70,6 +71,8 @@ function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>
     contextDigest: context,
     ...(confidence === undefined ? {} : { confidence }),
     findings: findings === undefined ? [] : inCanonicalOrder(findings as readonly Json[]),
+    ...(suspectsTotal !== undefined && { suspectsTotal }),
+    ...(suspectsClosed !== undefined && { suspectsClosed: inCanonicalOrder(suspectsClosed) }),
   }
 }
 
@@ -112,7 +115,15 @@ const CONSEQUENCES = {
     'RunFailed',
     'RunKeyDisclosed',
   ),
-  ...eachOf(false, 'JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
+  ...eachOf(
+    false,
+    'JudgementRecorded',
+    'SuspectReviewed',
+    'ManifestRegistered',
+    'RequestRefused',
+    'EnvelopeAccepted',
+    'EnvelopeRejected',
+  ),
   ...eachOf(false, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...eachOf(false, 'ToolCallInDoubt', 'ToolCallResolved', 'CompensationStarted', 'CompensationSucceeded'),
   ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),

@@ -4,7 +4,8 @@
  */
 
 import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
-import { type CallState, type RunState, safeKey } from '../../../projections/run-state.ts'
+import { type CallState, lastStep, type RunState, safeKey } from '../../../projections/run-state.ts'
+import { openSuspectsTotal } from '../../../projections/run-suspects.ts'
 import type { BudgetTotals } from '../../../schemas/answers/budget.ts'
 import type { StartAnswer } from '../../../schemas/answers/runs.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
@@ -65,7 +66,14 @@ const REFUSALS = {
   ...ignore('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...ignore('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
-  ...ignore('BranchOffered', 'BranchReceived', 'JudgementRecorded', 'RequestRefused', 'BudgetExceeded'),
+  ...ignore(
+    'BranchOffered',
+    'BranchReceived',
+    'JudgementRecorded',
+    'SuspectReviewed',
+    'RequestRefused',
+    'BudgetExceeded',
+  ),
   EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
   ForkJoined: (main, { state }) =>
     main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) },
@@ -148,6 +156,10 @@ const BODIES = {
     ...runOrigin(state),
   }),
   RunRewound: rewoundBody,
+  SuspectReviewed: ({ header, data: { suspects, decision, reason } }, state) => ({
+    ...{ suspects, decision, reason, by: header.principal ?? header.actor },
+    ...{ step: lastStep(state), contextDigest: state.contextDigest, openSuspects: openSuspectsTotal(state) },
+  }),
   CompensationStarted: ({ data }, state) => compensationBody(state, data.compensationId),
   BudgetReserved: ({ data: { reservationId, agent, tokens, cost, deadline } }, state) => {
     return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }

@@ -26,6 +26,7 @@ import { decideRollback } from '../../domain/rewind.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { decideBranched, decideComplete, decideFail, decideStart } from '../../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts'
+import { decideReview } from '../../domain/suspects.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
@@ -139,6 +140,8 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
       return decideHandoff(state, withKnownParts(state, command.body, texts), handoffEnv(run, env))
     case 'judgement':
       return decideJudgement(state, command.body)
+    case 'review':
+      return decideReview(state, { ...command.body, contextAt: (revision) => contexts?.get(revision) }, env)
     case 'rollback':
       return decideRollback(state, { ...command.body, contextAt: (revision) => contexts?.get(revision) })
     case 'manifest':

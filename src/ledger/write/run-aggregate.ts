@@ -252,7 +252,15 @@ const CALL_BYTES = 1_500
 const LEFT_BYTES = {
   ...eachOf(0, 'UsageRecorded', 'ToolCallLeaseRenewed', 'SnapshotTaken'),
   ...eachOf(CALL_BYTES, 'ToolCallClaimed', 'CompensationStarted'),
-  ...eachOf('whole', 'RedactionChanged', 'ApprovalDenied', 'JudgementRecorded', 'ManifestRegistered', 'ForkStarted'),
+  ...eachOf(
+    'whole',
+    'RedactionChanged',
+    'ApprovalDenied',
+    'JudgementRecorded',
+    'SuspectReviewed',
+    'ManifestRegistered',
+    'ForkStarted',
+  ),
   ...eachOf(
     EVENT_BYTES,
     'RunStarted',

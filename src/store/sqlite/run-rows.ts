@@ -23,6 +23,7 @@ export interface RunColumns {
   readonly calls: number
   readonly waiting: number
   readonly approvals: number
+  readonly suspects: number
   readonly open_calls: number
   readonly in_doubt_calls: number
   readonly lease_until: string | null
@@ -44,6 +45,7 @@ export function toRunColumns(row: RunRow): RunColumns {
     agents: JSON.stringify(row.agents),
     started_at: row.startedAt,
     updated_at: row.updatedAt,
+    suspects: row.suspects ? 1 : 0,
     open_calls: row.openCalls,
     in_doubt_calls: row.inDoubtCalls,
     lease_until: row.leaseUntil ?? null,
@@ -63,6 +65,7 @@ export function fromRunRow(columns: RunColumns): RunRow {
     agents: parseJson(columns.agents) as string[],
     startedAt: columns.started_at,
     updatedAt: columns.updated_at,
+    suspects: columns.suspects > 0,
     openCalls: columns.open_calls,
     inDoubtCalls: columns.in_doubt_calls,
     ...(columns.principal === null ? {} : { principal: columns.principal }),
@@ -91,6 +94,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
   const { tenant, compensation, since, until, after, limit } = filter
   const hasOpenCalls = filter.withOpenCalls === true || filter.inDoubt === true || filter.leaseOverAt !== undefined
   const isWaiting = filter.waiting === true || filter.withApprovals === true
+  const isSuspect = filter.withSuspects === true && !isWaiting && !hasOpenCalls && compensation === undefined
   const along: Conditions = [
     ['tenant = ?', tenant],
     ['compensation = ?', compensation],
@@ -100,8 +104,10 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
     // The condition of the partial index.
     ['open_calls > 0', hasOpenCalls && compensation === undefined ? [] : undefined],
     ['waiting > 0', isWaiting && compensation === undefined && !hasOpenCalls ? [] : undefined],
+    ['suspects > 0', isSuspect ? [] : undefined],
   ]
-  const more = hasOpenCalls ? 'runs_open_calls' : isWaiting ? 'runs_waiting' : 'runs_newest'
+  const fewer = isWaiting ? 'runs_waiting' : isSuspect ? 'runs_suspects' : 'runs_newest'
+  const more = hasOpenCalls ? 'runs_open_calls' : fewer
   const index = compensation !== undefined ? 'runs_rolled_back' : more
   const filters: Conditions = [
     ['r.status = ?', filter.status],
@@ -113,6 +119,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
     ['r.rejections > 0', filter.refused && []],
     ['r.waiting > 0', filter.waiting && []],
     ['r.approvals > 0', filter.withApprovals && []],
+    ['r.suspects > 0', filter.withSuspects && []],
     ['r.open_calls > 0', hasOpenCalls ? [] : undefined],
     ['r.in_doubt_calls > 0', filter.inDoubt && []],
   ]

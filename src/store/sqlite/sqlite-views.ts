@@ -170,10 +170,10 @@ function prepareStatements(db: Database) {
     ),
     runRow: db.prepare<unknown[], RunColumns>('SELECT * FROM runs WHERE tenant = ? AND run_id = ?'),
     saveRun: db.prepare(`INSERT OR REPLACE INTO runs
-      (tenant, run_id, name, status, tags, agents, actor, principal, search, started_at, updated_at, revision, step, rejections, calls, waiting, approvals,
+      (tenant, run_id, name, status, tags, agents, actor, principal, search, started_at, updated_at, revision, step, rejections, calls, waiting, approvals, suspects,
         open_calls, in_doubt_calls, lease_until, compensation, tokens, cost, currency, fold)
       VALUES (@tenant, @run_id, @name, @status, @tags, @agents, @actor, @principal, @search, @started_at, @updated_at, @revision, @step, @rejections, @calls, @waiting,
-        @approvals, @open_calls, @in_doubt_calls, @lease_until, @compensation, @tokens, @cost, @currency, @fold)`),
+        @approvals, @suspects, @open_calls, @in_doubt_calls, @lease_until, @compensation, @tokens, @cost, @currency, @fold)`),
     runAt: db.prepare<unknown[], number>('SELECT rowid FROM runs WHERE tenant = ? AND run_id = ?').pluck(),
     checkpointAt: db.prepare<unknown[], number>('SELECT rowid FROM checkpoints WHERE projection = ?').pluck(),
     faults: db.prepare<unknown[], FaultRow>(`SELECT tenant, stream, revision, code, found_at AS foundAt FROM faults

@@ -21,6 +21,7 @@ CREATE TABLE runs (
   calls INTEGER NOT NULL,
   waiting INTEGER NOT NULL,
   approvals INTEGER NOT NULL,
+  suspects INTEGER NOT NULL,
   open_calls INTEGER NOT NULL,
   in_doubt_calls INTEGER NOT NULL,
   lease_until TEXT,
@@ -33,6 +34,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_newest ON runs (tenant, started_at DESC, run_id DESC);
 CREATE INDEX runs_waiting ON runs (tenant, started_at DESC, run_id DESC) WHERE waiting > 0;
+CREATE INDEX runs_suspects ON runs (tenant, started_at DESC, run_id DESC) WHERE suspects > 0;
 CREATE INDEX runs_open_calls ON runs (tenant, started_at DESC, run_id DESC) WHERE open_calls > 0;
 CREATE INDEX runs_rolled_back ON runs (tenant, compensation, started_at DESC, run_id DESC) WHERE compensation IS NOT NULL;
 CREATE TABLE checkpoints (
@@ -80,7 +82,17 @@ export const VIEWS_SEALED = [
         'revision',
         'step',
       ],
-      ...['rejections', 'calls', 'waiting', 'approvals', 'open_calls', 'in_doubt_calls', 'lease_until', 'compensation'],
+      ...[
+        'rejections',
+        'calls',
+        'waiting',
+        'approvals',
+        'suspects',
+        'open_calls',
+        'in_doubt_calls',
+        'lease_until',
+        'compensation',
+      ],
       ...['tokens', 'cost', 'currency', 'fold'],
     ],
   },

@@ -68,7 +68,7 @@ export function underDeclarations(
   const movesRefused: number[] = []
   const held = holding(moves, rights, (i, fault, path) => {
     movesRefused.push(i)
-    const severity = policy.suspect === 'record' ? 'warning' : 'error'
+    const severity = policy.suspect === 'record' || policy.suspect === 'hold' ? 'warning' : 'error'
     const message = `moves/${i}: is not in force: ${fault}`
     addFinding(report, { rule: 'declaration-refused', severity, path, message })
   })

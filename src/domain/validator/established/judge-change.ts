@@ -78,6 +78,7 @@ function refuseChange(change: Change, judge: ChangeJudge, isSuperseded: boolean)
   const outcome = judge.outcomeOf(change)
   if (outcome === 'usual') return
   const isSuspect = outcome === 'suspect'
+  if (isSuspect) report.suspects += 1
   if (!hasRoom(report)) countFinding(report, isSuspect && policy.suspect !== 'refuse' ? 'warning' : 'error')
   else if (isSuspect) addFinding(report, asSuspect(refusal(change, isSuperseded, judge), policy))
   else addFinding(report, refusal(change, isSuperseded, judge))

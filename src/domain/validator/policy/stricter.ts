@@ -33,7 +33,7 @@ export function stricter(first: Declared, second: Declared): Declared {
     ungrounded: later(['off', 'warn', 'reject'], first.ungrounded, second.ungrounded),
     restated: later(['off', 'warn', 'sure', 'reject'], first.restated, second.restated),
     judge: later(['warn', 'reject'], first.judge, second.judge),
-    suspect: later(['record', 'refuse'], first.suspect, second.suspect),
+    suspect: later(['record', 'hold', 'refuse'], first.suspect, second.suspect),
     enforce: later(['record', 'refuse'], first.enforce, second.enforce),
     declare: later(['reasoned', 'none'], first.declare, second.declare),
     overshoot: later(['record', 'refuse'], first.overshoot, second.overshoot),

@@ -107,15 +107,19 @@ test('a run recorded before there were suspects is judged as it began: what is u
   assert.equal([verdict, findings[0]?.severity, findings[0]?.suspect], ['reject', 'error', undefined])
 })
 
-test('of tenant and run the stricter word counts, and "hold" is refused with what to say instead (JUD-40)', () => {
+test('of tenant and run the stricter word counts: to refuse is stricter than to hold, and that than to record (JUD-40, JUD-65)', () => {
   const both = underTenantPolicy({ suspect: 'record', enforce: 'record' }, PolicyObject.parse({ suspect: 'refuse' }))
   assert.ok(both.ok)
   assert.equal([both.policy.suspect, both.policy.enforce], ['refuse', 'record'])
-  const { error } = PolicyObject.safeParse({ suspect: 'hold' })
-  assert.match(
-    error?.issues[0]?.message ?? '',
-    /"hold" is not there yet; name the calls that wait for a person in approve/,
-  )
+  const [record, hold, refuse] = ['record', 'hold', 'refuse'] as const
+  for (const [run, tenant, expected] of [
+    [record, hold, hold],
+    [hold, record, hold],
+    [hold, refuse, refuse],
+  ] as const) {
+    const merged = underTenantPolicy({ suspect: run }, PolicyObject.parse({ suspect: tenant }))
+    assert.is(merged.ok && merged.policy.suspect, expected)
+  }
 })
 
 const strict = { suspect: 'refuse' } as const

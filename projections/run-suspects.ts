@@ -1,0 +1,90 @@
+/** @module The part of a run's fold that follows suspects: raised by a handoff, closed by a later one or by a person, gone with a rollback (JUD-60 to JUD-62). */
+import type { EventBody } from '../schemas/events.ts'
+import type { Finding } from '../schemas/finding.ts'
+import type { Header } from '../schemas/header.ts'
+import type { Json } from '../schemas/json.ts'
+import { parsePointer } from '../schemas/json-pointer.ts'
+import { placeKey } from './place-key.ts'
+import { personOf } from './run-approvals.ts'
+import type { RunState } from './run-state.ts'
+import {
+  countSuspects,
+  SUSPECT_PATH_MAX_CHARS,
+  SUSPECT_VALUE_MAX_CHARS,
+  SUSPECTS_LISTED_MAX,
+  type SuspectState,
+} from './suspect-state.ts'
+
+type Accepted = EventBody<'EnvelopeAccepted'>
+
+/** Before the context is folded: paths lead into the one that the handoff was judged against. */
+export function foldSuspects(state: RunState, data: Accepted, header: Header): void {
+  const { revision } = header
+  for (const { id, by } of data.suspectsClosed ?? []) close(state, id, { by, revision, step: data.step })
+  const raised = suspectFindings(data)
+  const total = Math.max(data.suspectsTotal ?? 0, raised.length)
+  if (total === 0) return
+  const room = roomFor(state, raised.length)
+  const of = { step: data.step, revision, eventId: header.id, agent: data.agent, by: personOf(header) }
+  const named = raised
+    .map((finding, i) => ({ finding, id: `${data.step}.${i + 1}` }))
+    .filter(({ finding }) => finding.path.length <= SUSPECT_PATH_MAX_CHARS)
+    .slice(0, room)
+    .map(({ finding, id }): SuspectState => ({ id, ...of, count: 1, ...placeOf(state, finding) }))
+  const rest = total - named.length
+  state.suspects.push(...named)
+  if (rest > 0) state.suspects.push({ id: `${data.step}.rest`, ...of, count: rest, path: '', place: '' })
+}
+
+/** What a later handoff of the same event would list, in the order of their numbers. */
+export function suspectFindings({ findings = [] }: Pick<Accepted, 'findings'>): readonly Finding[] {
+  return findings.filter(({ suspect, severity }) => suspect === true && severity !== 'info')
+}
+
+/** What a person has closed gives way: nothing opens it again. */
+function roomFor(state: RunState, wanted: number): number {
+  if (state.suspects.length + wanted > SUSPECTS_LISTED_MAX)
+    state.suspects = state.suspects.filter(({ closed }) => closed?.by !== 'person')
+  return Math.max(0, SUSPECTS_LISTED_MAX - state.suspects.length)
+}
+
+function placeOf(
+  { context }: RunState,
+  { path, rule, before, after }: Finding,
+): Pick<SuspectState, 'path' | 'place' | 'rule' | 'before' | 'after'> {
+  const tokens = parsePointer(path)
+  return {
+    path,
+    place: tokens === undefined ? '' : placeKey(context, tokens),
+    rule,
+    ...(isShort(before) && { before }),
+    ...(isShort(after) && { after }),
+  }
+}
+
+function isShort(value: Json | undefined): value is Json {
+  return value !== undefined && JSON.stringify(value).length <= SUSPECT_VALUE_MAX_CHARS
+}
+
+export function foldReview(state: RunState, { suspects }: EventBody<'SuspectReviewed'>, { revision }: Header): void {
+  for (const id of suspects) close(state, id, { by: 'person', revision })
+}
+
+function close(state: RunState, id: string, closed: NonNullable<SuspectState['closed']>): void {
+  const suspect = state.suspects.find((each) => each.id === id)
+  if (suspect !== undefined && suspect.closed === undefined) suspect.closed = closed
+}
+
+/** What the undone handoffs raised is gone, and what they closed is open. */
+export function rewindSuspects(state: RunState, toStep: number): void {
+  state.suspects = state.suspects
+    .filter(({ step }) => step <= toStep)
+    .map(({ closed, ...suspect }) =>
+      closed === undefined || (closed.step ?? 0) > toStep ? suspect : { ...suspect, closed },
+    )
+}
+
+/** How many are open, named or not. */
+export function openSuspectsTotal({ suspects }: RunState): number {
+  return countSuspects(suspects.filter(({ closed }) => closed === undefined))
+}
