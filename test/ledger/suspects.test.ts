@@ -155,7 +155,7 @@ test('a result that a tool answered since, of the same thing, closes it with the
   const now = { order: { ...order, carrier: 'X9P' } }
   ok(await run.hand('b', now))
   const answered = async (tool: string, result: JsonObject): Promise<void> => {
-    ok(await run.settle(await run.claimed(tool), { result }))
+    ok(await run.settle(await run.claimed(tool, { args: { id: 'A-1' } }), { result }))
     ok(await run.hand('b', now))
   }
   await answered('other', { order: { id: 'A-2', carrier: 'X9P' } })

@@ -9,7 +9,7 @@ import { entryFor, supersededTree } from '../established/superseded.ts'
 import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget } from '../evidence.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Supersessions } from '../supersedes.ts'
-import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
+import { isWhole, type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import { checkOutcomes } from './check-outcomes.ts'
 import type { Checking, GroundsInput } from './checking.ts'
 import { Derivations } from './derivations.ts'
@@ -80,7 +80,7 @@ function* checkRows({ input, report, severity, superseded, pauses }: Checking, l
 
 /** The context itself, or what it is wrapped in, is a row only where the key that holds it is its name, as in `{users: {mia_li_3668: ...}}`. */
 function isContext({ place, names }: Row, trunk: Trunk): boolean {
-  return place.length <= trunk.length && !names.some(({ rel }) => rel === undefined)
+  return isWhole(place, trunk) && !names.some(({ rel }) => rel === undefined)
 }
 
 interface Wrong {

@@ -73,6 +73,9 @@ test('a leaf under a known identity that differs from the recorded one disagrees
     assert.equal(found(judge({}, after, recorded(ORDER))), [`disagrees-with-tool error /orders/0/${key}`])
     assert.is(judge({}, after, recorded(ORDER), 'warn').verdict, 'accept')
   }
+  const beside = { orders: { [ORDER.order_id]: ORDER }, second: { ...ORDER, city: 'Basel' } }
+  const established = { orders: { [ORDER.order_id]: ORDER } }
+  assert.equal(found(judge(established, beside, recorded(ORDER))), ['disagrees-with-tool error /second/city'])
   const small = { orders: [{ ...ORDER, parcels: 3 }] }
   assert.equal(found(judge({}, small, recorded({ ...ORDER, parcels: 2 }))), [])
   assert.equal(found(judge({}, { orders: [ORDER] }, recorded(ORDER))), [])
