@@ -65,6 +65,7 @@ const CHARGES = {
     'ToolCallLeaseRenewed',
   ),
   ...ignore('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   ...ignore('BudgetExceeded', 'ForkStarted', 'ForkJoined'),
   RunStarted: (state, { budget }) => {

@@ -97,6 +97,7 @@ const COUNT_FOLDS = {
   ),
   ...ignore('JudgementRecorded', 'SignalPassedOver', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),

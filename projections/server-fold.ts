@@ -131,6 +131,8 @@ const LEFT_OUT = {
   ),
   ...eachOf([], 'ToolCallInDoubt', 'ResultNotRecorded', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...eachOf([], 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
+  ToolDefinitionsSeen: ['tools'],
+  CaptureGap: [],
   RunStarted: ['input'],
   EnvelopeAccepted: ['add', 'supersedes', 'findings', 'snapshot'],
   EnvelopeRejected: ['add', 'supersedes', 'findings'],

@@ -43,6 +43,7 @@ const ROLES = {
   ...eachOf('moment', 'JudgementRecorded', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
   ...eachOf('moment', 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...eachOf('moment', 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...eachOf('moment', 'ToolDefinitionsSeen', 'CaptureGap'),
   ...eachOf(
     'none',
     'RunResumed',

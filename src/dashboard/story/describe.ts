@@ -81,6 +81,10 @@ const TEXTS = {
   SignalPassedOver: ({ data }) => `Signal ${clipped(data.name, TEXT_CHARS)} does not fit what is waited for`,
   WaitEnded: ({ data }) => WAIT_ENDS[data.outcome],
   JudgementRecorded: ({ data }) => `${data.judge} judged step ${data.step}: ${data.verdict}`,
+  ToolDefinitionsSeen: ({ data: { server, count, outcome } }) =>
+    `Definitions of ${count} tools of ${clipped(server, TEXT_CHARS)} seen${outcome === 'refused' ? ', and refused: they are not the pinned ones' : ''}`,
+  CaptureGap: ({ data: { server, count } }) =>
+    `${count} calls of ${clipped(server, TEXT_CHARS)} let through unrecorded`,
   SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
   ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>
     `${compensates === undefined ? 'Call' : 'Compensation'} ${tool} claimed${attempt > 1 ? `, attempt ${attempt}` : ''}`,

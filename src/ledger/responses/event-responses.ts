@@ -51,6 +51,8 @@ const RESPONSES = {
     'BranchReceived',
   ),
   RunKeyDisclosed: () => ({ body: {} }),
+  ToolDefinitionsSeen: ({ data: { digest } }) => ({ body: { definitions: digest } }),
+  CaptureGap: () => ({ body: {} }),
   RunBranched: ({ data: { run, atStep } }) => ({ body: { branch: run, atStep } }),
   ChildRunStarted: ({ data: { run, callId } }) => ({ body: { child: run, callId } }),
   RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
@@ -118,6 +120,7 @@ const CONSEQUENCES = {
   ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...eachOf(false, 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived'),
   ...eachOf(false, 'ForkJoined'),
+  ...eachOf(false, 'ToolDefinitionsSeen', 'CaptureGap'),
 } satisfies Record<RunEventType, boolean | 'contradiction'>
 
 function isConsequence({ type, data }: RecordedEvent): boolean {

@@ -54,6 +54,7 @@ export const NO_EVIDENCE = {
   ),
   ...ignore('JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken'),
   ...ignore('RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...ignore('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
   ...ignore('BranchReceived', 'ForkJoined'),
