@@ -9,7 +9,7 @@ import type { Client } from '../client/client.ts'
 import { LedgerError } from '../client/errors.ts'
 import { jsonDigest } from '../signing/digests.ts'
 import { type ClaimDebt, Debts, isAway } from './debts.ts'
-import { type Effects, effectOf } from './effects.ts'
+import { type Effects, ruleOf } from './effects.ts'
 import { EqualCalls } from './equal-calls.ts'
 import type { ToolCall } from './json-rpc.ts'
 import { keepLease } from './lease.ts'
@@ -81,7 +81,7 @@ export class CallRecord {
 
   /** Records the outcome; where that cannot be done, what the host is told instead of the answer. */
   async settle(ticket: Ticket, outcome: Outcome): Promise<Settled> {
-    const recorded = this.#recordedOutcome(outcome)
+    const recorded = { ...this.#recordedOutcome(outcome), ...spending(ticket, outcome) }
     if (ticket.claim === undefined) {
       ticket.outcome = recorded
       return { recorded: true }
@@ -114,13 +114,15 @@ export class CallRecord {
 
   #claimOf({ tool, args }: ToolCall): ClaimCall {
     const { agent, effects, owner, secrets } = this.#options
+    const { effect, price } = ruleOf(effects, tool)
     return {
       tool,
       args: recordedForm(args, secrets),
       leaseMs: LEASE_MS,
-      onUnknown: effectOf(effects, tool) === 'once' ? 'in-doubt' : 'retry',
+      onUnknown: effect === 'once' ? 'in-doubt' : 'retry',
       ...(agent !== undefined && { agent }),
       ...(owner !== undefined && { owner }),
+      ...(price !== undefined && { reserve: price }),
     }
   }
 
@@ -217,8 +219,8 @@ export class CallRecord {
       : { kind: 'call', place: { runId: String(other.runId), callId: String(other.callId) } }
   }
 
-  #admitted({ tool }: ClaimCall, body: JsonObject, ended?: Ended): Admission {
-    const ticket: Ticket = { tool }
+  #admitted({ tool, reserve }: ClaimCall, body: JsonObject, ended?: Ended): Admission {
+    const ticket: Ticket = { tool, reserve }
     this.#claimed(ticket, body, ended)
     return { kind: 'forward', ticket }
   }
@@ -256,6 +258,13 @@ function isEqualCall(call: JsonObject, mine: JsonObject): boolean {
   if (call.argsRef !== undefined || mine.argsRef !== undefined)
     return (call.argsRef as JsonObject | undefined)?.digest === (mine.argsRef as JsonObject | undefined)?.digest
   return isEqual(call.args ?? null, mine.args ?? null)
+}
+
+/** What was answered has cost what it costs; of a failure the reservation is given back, and of a doubt it stays. */
+function spending({ reserve }: Ticket, { result }: Outcome): Pick<Outcome, 'usage'> {
+  if (reserve === undefined || result === undefined) return {}
+  const { cost, currency } = reserve
+  return { usage: { tokens: 0, cost, currency } }
 }
 
 type Ended = (isFinal: boolean) => void

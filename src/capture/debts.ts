@@ -53,7 +53,7 @@ export class Debts {
 
   /** A call is let through unrecorded. */
   passed(tool: string, claim: ClaimDebt): Ticket {
-    const ticket: Ticket = { tool }
+    const ticket: Ticket = { tool, reserve: claim.body.reserve }
     const now = new Date().toISOString()
     this.#gap = { from: this.#gap?.from ?? now, to: now, count: (this.#gap?.count ?? 0) + 1 }
     if (this.#debts.length < PASSED_MAX) this.#debts.push({ kind: 'passed', ticket, ...claim })
@@ -137,7 +137,7 @@ export class Debts {
       )
         throw error
       const reason = `${error.code}: ${error.message}`.slice(0, REASON_MAX_CHARS)
-      const unrecorded = { fence: body.fence, unrecorded: { reason, answered: true as const } }
+      const unrecorded = { ...body, result: undefined, unrecorded: { reason, answered: true as const } }
       await client.execute(
         run.id,
         { kind: 'settle', callId, body: unrecorded },

@@ -1,37 +1,54 @@
 /** @module What tools do to the world, as the owner of a session declares it. What a tool says of itself is not believed. */
-import { isJsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
+import { isJsonObject, type Json, parseJsonOrUndefined } from '../../schemas/json.ts'
+import { isCurrency, isMoney } from '../../schemas/value-forms.ts'
 
 const EFFECTS = ['none', 'idempotent', 'once'] as const
 
 /** `none` and `idempotent` may be made again after a doubt; `once` waits until somebody resolved it. */
 export type Effect = (typeof EFFECTS)[number]
 
-export type Effects = Readonly<Record<string, Effect>>
-
-export function effectOf(effects: Effects, tool: string): Effect {
-  return Object.hasOwn(effects, tool) ? (effects[tool] ?? 'once') : 'once'
+export interface ToolRule {
+  readonly effect: Effect
+  /** What a call of it costs: reserved on the run's budget before it is forwarded, spent when it was answered. */
+  readonly price?: { readonly cost: string; readonly currency: string }
 }
 
-/** `{"tools": {"read_file": "none"}}`; a message where the text is no such thing. */
-export function parseEffects(
-  text: string,
-): { readonly ok: true; readonly effects: Effects } | { readonly ok: false; readonly message: string } {
+export type Effects = Readonly<Record<string, ToolRule>>
+
+export function ruleOf(effects: Effects, tool: string): ToolRule {
+  return (Object.hasOwn(effects, tool) ? effects[tool] : undefined) ?? { effect: 'once' }
+}
+
+type Parsed = { readonly ok: true; readonly effects: Effects } | { readonly ok: false; readonly message: string }
+
+/** `{"tools": {"read_file": "none", "send_sms": {"effect": "once", "cost": "0.05 USD"}}}`; a message where the text is no such thing. */
+export function parseEffects(text: string): Parsed {
   const value = parseJsonOrUndefined(text)
   const tools = isJsonObject(value) ? value.tools : undefined
-  if (!isJsonObject(tools))
-    return { ok: false, message: 'it takes {"tools": {"NAME": "none" | "idempotent" | "once"}}' }
-  const known: readonly unknown[] = EFFECTS
-  const wrong = Object.entries(tools).find(([, effect]) => !known.includes(effect))
-  if (wrong !== undefined)
-    return {
-      ok: false,
-      message: `the tool ${wrong[0]} takes one of ${EFFECTS.join(', ')}, not ${JSON.stringify(wrong[1])}`,
-    }
-  return { ok: true, effects: tools as Effects }
+  if (!isJsonObject(tools)) return { ok: false, message: `it takes {"tools": {"NAME": ${FORM}}}` }
+  const rules = Object.entries(tools).map(([name, rule]) => [name, toolRule(rule)] as const)
+  const wrong = rules.find(([, rule]) => rule === undefined)
+  if (wrong !== undefined) return { ok: false, message: `the tool ${wrong[0]} takes ${FORM}` }
+  return {
+    ok: true,
+    effects: Object.fromEntries(rules.flatMap(([name, rule]) => (rule === undefined ? [] : [[name, rule]]))),
+  }
+}
+
+const FORM = '"none", "idempotent", "once", or {"effect": one of them, "cost": "0.05 USD"}'
+
+function toolRule(rule: Json): ToolRule | undefined {
+  const { effect, cost, ...more } = isJsonObject(rule) ? rule : { effect: rule }
+  const known = EFFECTS.find((each) => each === effect)
+  if (known === undefined || Object.keys(more).length > 0) return undefined
+  if (cost === undefined) return { effect: known }
+  const [amount, currency, ...rest] = String(cost).split(' ')
+  if (!isMoney(amount) || !isCurrency(currency) || rest.length > 0) return undefined
+  return { effect: known, price: { cost: amount, currency } }
 }
 
 const all = (effect: Effect, ...tools: readonly string[]): Effects =>
-  Object.fromEntries(tools.map((tool) => [tool, effect]))
+  Object.fromEntries(tools.map((tool) => [tool, { effect }]))
 
 /** The official servers, by the names that `--effects` takes. */
 export const OFFICIAL_EFFECTS: Readonly<Record<string, Effects>> = {

@@ -1,7 +1,7 @@
 /** @module A call that may be forwarded. */
-import type { SettleCall } from '../../schemas/requests.ts'
+import type { ClaimCall, SettleCall } from '../../schemas/requests.ts'
 
-export type Outcome = Pick<SettleCall, 'result' | 'error' | 'unknown'>
+export type Outcome = Pick<SettleCall, 'result' | 'error' | 'unknown' | 'usage'>
 
 export interface Claimed {
   readonly callId: string
@@ -11,6 +11,8 @@ export interface Claimed {
 
 export interface Ticket {
   readonly tool: string
+  /** What is held on the run's budget for it. */
+  readonly reserve?: ClaimCall['reserve']
   /** Undefined where the call was let through while the ledger was away. */
   claim?: Claimed
   /** What came of it, while there is no claim to settle. */

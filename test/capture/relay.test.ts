@@ -130,7 +130,7 @@ relay('of two sessions that make an equal call at once, at most one reaches the 
 })
 
 relay('a read runs beside its equal, and after a doubt it is an attempt at the call in doubt (CAP-5)', async () => {
-  await using rig = await captureRig({ effects: { read: 'none' } })
+  await using rig = await captureRig({ effects: { read: { effect: 'none' } } })
   for (const id of [1, 2, 3]) await rig.call(id, 'read', { path: 'a' })
   assert.is(rig.toServer.length, 3)
   await rig.relay.serverGone('gone')
@@ -138,7 +138,7 @@ relay('a read runs beside its equal, and after a doubt it is an attempt at the c
     (await rig.recorded()).map(({ status }) => status),
     ['in-doubt', 'in-doubt', 'in-doubt'],
   )
-  const next = await captureRig({ edge: rig.edge, named: rig.run.id, effects: { read: 'none' } })
+  const next = await captureRig({ edge: rig.edge, named: rig.run.id, effects: { read: { effect: 'none' } } })
   await next.call(4, 'read', { path: 'a' })
   await next.server(answer(4))
   await next.relay.settled()
@@ -374,5 +374,22 @@ relay('a line is forwarded in the pieces that it came in', async () => {
   await rig.relay.fromHost({ parts: [whole.subarray(0, 5), whole.subarray(5)], bytes: whole.length })
   assert.equal(rig.toServer, ['{"id":9,"method":"ping"}\n'])
 })
+
+relay(
+  'a call that the budget of the run does not allow is refused with what it lacks; what was answered is spent (CAP-7)',
+  async () => {
+    await using edge = await testEdge()
+    await edge.started('poor', { budget: { cost: { limit: '0.10', currency: 'USD' } } })
+    const effects = { send: { effect: 'once', price: { cost: '0.06', currency: 'USD' } } } as const
+    const rig = await captureRig({ edge, named: 'poor', effects })
+    await rig.call(1, 'send', { to: 'ann' })
+    await rig.server(answer(1))
+    await rig.relay.settled()
+    await rig.call(2, 'send', { to: 'bob' })
+    assert.is(rig.toServer.length, 1)
+    assert.match(textOf(await rig.answered(2)), /budget of run poor/)
+    assert.match(JSON.stringify(await rig.client.budget('poor')), /"cost":"0\.06"/)
+  },
+)
 
 relay.run()
