@@ -15,6 +15,7 @@ import { judgePairs } from './judge-pairs.ts'
 import { judgeSlowest } from './judge-slowest.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
+import { mcpProxy } from './mcp-proxy.ts'
 import { merkleLog } from './merkle-log.ts'
 import { neighbours } from './neighbours.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
@@ -42,6 +43,7 @@ const GROUPS: readonly BenchGroup[] = [
   exportSpeed,
   merkleLog,
   resume,
+  mcpProxy,
   eventStoreDb,
   eventStoreDbHttp,
   postgres,

@@ -66,6 +66,7 @@ const CHARGES = {
     'ToolCallLeaseRenewed',
   ),
   ...ignore('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   ...ignore('BudgetExceeded', 'ForkStarted', 'ForkJoined'),
   RunStarted: (state, { budget }) => {

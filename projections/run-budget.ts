@@ -48,6 +48,7 @@ const BUDGET_FOLDS = {
   ),
   ...ignore('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
   ...ignore('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('CompensationInDoubt', 'ForkStarted', 'ForkJoined'),
   EnvelopeAccepted: foldEnvelopeTokens,
   EnvelopeRejected: foldEnvelopeTokens,

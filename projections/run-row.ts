@@ -106,6 +106,7 @@ const COUNT_FOLDS = {
     'CompensationStarted',
   ),
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),

@@ -50,6 +50,7 @@ export function evolveRun(before: RunState | undefined, event: RecordedEvent): R
 
 const RUN_FOLDS = {
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...CALL_FOLDS,
   ...APPROVAL_FOLDS,
   ...WAIT_FOLDS,

@@ -131,6 +131,8 @@ const LEFT_OUT = {
   ),
   ...eachOf([], 'ToolCallInDoubt', 'ResultNotRecorded', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...eachOf([], 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
+  ToolDefinitionsSeen: ['tools'],
+  CaptureGap: [],
   RunStarted: ['input'],
   // Suspects are places of the context: a state without one names none.
   EnvelopeAccepted: ['add', 'supersedes', 'findings', 'suspectsTotal', 'suspectsClosed', 'snapshot'],

@@ -1,5 +1,6 @@
 /** @module What may be asked of a run: the ledger carries it out, the client sends it. */
 import type { DecideApproval } from './approval.ts'
+import type { RecordCapture } from './capture.ts'
 import type {
   ClaimCall,
   CompleteRun,
@@ -49,6 +50,7 @@ export type Command =
   | { readonly kind: 'fork'; readonly body: StartFork }
   | { readonly kind: 'branch'; readonly forkId: string; readonly body: ReportBranch }
   | { readonly kind: 'join'; readonly forkId: string; readonly body: JoinFork }
+  | { readonly kind: 'capture'; readonly body: RecordCapture }
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 

@@ -15,6 +15,7 @@ import { BranchReceived } from './events/branch-received.ts'
 import { BudgetExceeded } from './events/budget-exceeded.ts'
 import { BudgetReleased } from './events/budget-released.ts'
 import { BudgetReserved } from './events/budget-reserved.ts'
+import { CaptureGap } from './events/capture-gap.ts'
 import { CheckpointSigned } from './events/checkpoint-signed.ts'
 import { CheckpointTimestamped } from './events/checkpoint-timestamped.ts'
 import { ChildRunStarted } from './events/child-run-started.ts'
@@ -60,6 +61,7 @@ import { ToolCallInDoubt } from './events/tool-call-in-doubt.ts'
 import { ToolCallLeaseRenewed } from './events/tool-call-lease-renewed.ts'
 import { ToolCallResolved } from './events/tool-call-resolved.ts'
 import { ToolCallSucceeded } from './events/tool-call-succeeded.ts'
+import { ToolDefinitionsSeen } from './events/tool-definitions-seen.ts'
 import { UsageRecorded } from './events/usage-recorded.ts'
 import { ValueStored } from './events/value-stored.ts'
 import { WaitEnded } from './events/wait-ended.ts'
@@ -93,6 +95,8 @@ export const RUN_EVENTS = {
   ToolCallInDoubt,
   ToolCallResolved,
   ResultNotRecorded,
+  ToolDefinitionsSeen,
+  CaptureGap,
   CompensationStarted,
   CompensationSucceeded,
   CompensationFailed,

@@ -22,7 +22,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'CHANGELOG.md',
-  ...['docs', 'docs/spec', 'docs/decisions'].flatMap(pagesIn),
+  ...['docs', 'docs/how-to', 'docs/spec', 'docs/decisions'].flatMap(pagesIn),
 ]
 
 readme('it is short', () => {

@@ -155,12 +155,18 @@ export interface LocalCaller {
 
 const READER_SCOPES: readonly string[] = ['runs:read', 'runs:write', 'audit:read']
 
+interface LocalApplication extends Required<Pick<TransportOptions, 'fetch'>> {
+  readonly token: string
+  /** Of a program that goes on for longer than a token does. */
+  readonly newToken: () => Promise<string>
+}
+
 /** The application without a socket; `countersign serve` puts one in front of the same. */
 export async function applicationOver(
   { ledger, keys }: { readonly ledger: Ledger; readonly keys: LedgerKeys },
   tenant: string,
   { subject = 'local', scopes = READER_SCOPES, roles }: LocalCaller = {},
-): Promise<Required<Pick<TransportOptions, 'fetch'>> & { readonly token: string }> {
+): Promise<LocalApplication> {
   const now = Date.now
   const names = { issuer: ISSUER, audience: ISSUER }
   const app = createApp({
@@ -171,17 +177,13 @@ export async function applicationOver(
     version: '',
     settings: { ratePerSecond: 0 },
   })
-  const token = await issueToken({
-    keys,
-    ...names,
-    subject,
-    tenant,
-    scopes,
-    roles,
-    ttlSeconds: TOKEN_SECONDS,
-    now: now(),
-  })
-  return { token, fetch: async (url, init) => app.request(url.slice(url.indexOf('/', 'http://'.length)), init) }
+  const newToken = () =>
+    issueToken({ keys, ...names, subject, tenant, scopes, roles, ttlSeconds: TOKEN_SECONDS, now: now() })
+  return {
+    token: await newToken(),
+    newToken,
+    fetch: async (url, init) => app.request(url.slice(url.indexOf('/', 'http://'.length)), init),
+  }
 }
 
 /** `beforeOutput` clears what is drawn on the terminal meanwhile. */

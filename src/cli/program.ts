@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander'
 import { packageVersion } from '../settings/package-version.ts'
 import { CliCommand } from './cli-command.ts'
+import { captureCommands } from './commands/capture.ts'
 import { evidenceCommands } from './commands/evidence.ts'
 import { inspectionCommands } from './commands/inspection.ts'
 import { keyCommands } from './commands/keys.ts'
@@ -22,6 +23,7 @@ export function createProgram(): CliCommand {
     .configureHelp({ showGlobalOptions: false, minWidthToWrap: NARROWEST_TEXT })
     .explained(...GENERAL)
   serviceCommands(program)
+  captureCommands(program)
   keyCommands(program)
   evidenceCommands(program)
   inspectionCommands(program)

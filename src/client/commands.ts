@@ -27,6 +27,7 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   fork: 'forks',
   branch: 'forks/*/branches',
   join: 'forks/*/join',
+  capture: 'captures',
   complete: 'complete',
   fail: 'fail',
 }

@@ -51,6 +51,7 @@ const ROLES = {
   ),
   ...eachOf('moment', 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...eachOf('moment', 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...eachOf('moment', 'ToolDefinitionsSeen', 'CaptureGap'),
   ...eachOf(
     'none',
     'RunResumed',

@@ -21,6 +21,7 @@ const ALWAYS = [
   'P19 equal',
   'P20 pair',
   'S1 p50',
+  'mcp read p50',
 ]
 
 interface Report {

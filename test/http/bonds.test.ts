@@ -37,6 +37,7 @@ const FOR_AN_AGENT = [
   'POST /v1/batch',
   'POST /v1/runs/{run}/envelopes',
   'POST /v1/runs/{run}/calls',
+  'POST /v1/runs/{run}/captures',
   'POST /v1/runs/{run}/calls/{call}/settle',
   'POST /v1/runs/{run}/calls/{call}/renew',
   'POST /v1/runs/{run}/calls/{call}/resolve',

@@ -31,6 +31,7 @@ const undo = (n: number, of: number): Claim =>
   claim(n, 'undo', { phase: 'compensation', key: uuid(of), compensates: uuid(of) })
 
 const ofCall = (n: number) => ({ v: 1 as const, callId: uuid(n), fence: 1 })
+const ENTRANCE = { v: 1, entrance: 'mcp', server: 'payments' } as const
 
 const request = (n: number, tool: string): EventBody<'ApprovalRequested'> => ({
   ...{ v: 1, approvalId: uuid(n), key: `k${n}`, tool, phase: 'forward', args: { n }, argsDigest: digest(`args ${n}`) },
@@ -120,6 +121,17 @@ export const CALL_BODIES = {
     { ...ofCall(11), fence: 2, outcome: 'compensated', evidence: 'undone by hand' },
   ],
   ResultNotRecorded: [{ ...ofCall(10), reason: 'the store was away' }],
+  ToolDefinitionsSeen: [
+    {
+      ...ENTRANCE,
+      digest: digest('definitions'),
+      count: 1,
+      tools: [{ name: 'charge', digest: digest('charge') }],
+      outcome: 'shown',
+    },
+    { ...ENTRANCE, digest: digest('other definitions'), count: 0, tools: [], outcome: 'refused' },
+  ],
+  CaptureGap: [{ ...ENTRANCE, from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:09.000Z', count: 3 }],
   CompensationStarted: [
     { v: 1, compensationId: uuid(90), reason: 'the customer left', plan: [[uuid(2)], [uuid(1)]] },
     { v: 1, compensationId: uuid(91), reason: 'one branch', scope: 'step:ann', plan: [] },

@@ -12,6 +12,9 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs/{run}/rollback': { reason: 'because' },
   '/v1/runs/{run}/manifests': { agent: 'a', writes: ['note'] },
   '/v1/runs/{run}/calls': { tool: 't', args: {} },
+  '/v1/runs/{run}/captures': {
+    gap: { entrance: 'mcp', server: 's', from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:01.000Z', count: 1 },
+  },
   '/v1/runs/{run}/calls/{call}/settle': { fence: 1, result: null },
   '/v1/runs/{run}/calls/{call}/renew': { fence: 1 },
   '/v1/runs/{run}/calls/{call}/resolve': { outcome: 'executed', evidence: 'seen' },

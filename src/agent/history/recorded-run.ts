@@ -174,6 +174,7 @@ const FOLDS = {
     'SnapshotTaken',
   ),
   ...ignore('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
   ...ignore('SuspectReviewed'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),

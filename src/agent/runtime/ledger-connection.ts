@@ -2,6 +2,7 @@
 
 import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
+import { RecordCapture } from '../../../schemas/capture.ts'
 import { type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
 import * as requests from '../../../schemas/requests.ts'
 import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
@@ -41,6 +42,7 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   fork: requests.StartFork,
   branch: requests.ReportBranch,
   join: requests.JoinFork,
+  capture: RecordCapture,
   complete: requests.CompleteRun,
   fail: requests.FailRun,
 }

@@ -70,6 +70,7 @@ const ROLES = {
     'ToolCallLeaseRenewed',
   ),
   ...ignore('ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved'),
   ...ignore('UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
   ...ignore('BranchOffered', 'BranchReceived', 'ForkJoined'),

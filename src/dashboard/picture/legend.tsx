@@ -29,10 +29,10 @@ const MARKS: Readonly<Record<MarkKind, string>> = {
   signal: 'signal received',
   unheard: 'signal passed over',
   judged: 'judgement of a handoff',
-  bounds: 'what an agent may read and write',
+  bounds: 'what an agent may read and write, or what its tools are',
   related: 'another run begun from here',
   resumed: 'taken up by another process',
-  withheld: 'value left out, or a key disclosed',
+  withheld: 'value or call left out of the record, or a key disclosed',
   other: 'event of a later release',
 }
 

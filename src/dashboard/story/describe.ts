@@ -83,6 +83,10 @@ const TEXTS = {
   SuspectReviewed: ({ data }) =>
     `${data.suspects.length === 1 ? `Suspect ${data.suspects[0]}` : plural(data.suspects.length, 'suspect')} ${data.decision}`,
   JudgementRecorded: ({ data }) => `${data.judge} judged step ${data.step}: ${data.verdict}`,
+  ToolDefinitionsSeen: ({ data: { server, count, outcome } }) =>
+    `Definitions of ${count} tools of ${clipped(server, TEXT_CHARS)} seen${outcome === 'refused' ? ', and refused: they are not the pinned ones' : ''}`,
+  CaptureGap: ({ data: { server, count } }) =>
+    `${count} calls of ${clipped(server, TEXT_CHARS)} let through unrecorded`,
   SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
   ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>
     `${compensates === undefined ? 'Call' : 'Compensation'} ${tool} claimed${attempt > 1 ? `, attempt ${attempt}` : ''}`,

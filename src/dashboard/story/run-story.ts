@@ -95,6 +95,8 @@ const MARKS = {
   ...ignore('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...ignore('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('CompensationInDoubt'),
+  ToolDefinitionsSeen: markAs('bounds'),
+  CaptureGap: markAs('withheld'),
   ...eachOf(markAs('related'), 'RunBranched', 'ChildRunStarted'),
   ...eachOf(markAs('withheld'), 'RedactionChanged', 'RunKeyDisclosed', 'ResultNotRecorded'),
   JudgementRecorded: markAs('judged'),

@@ -93,6 +93,7 @@ export const COMMAND_MEMBERS: { readonly [K in Command['kind']]: Members } = {
     names: [...PLACE, 'branch', 'moves'],
   },
   join: NONE,
+  capture: { values: [], names: ['gap/server', 'definitions/server', 'definitions/tools'] },
   complete: { values: [any('output')], names: [] },
   fail: { values: failure('error'), names: [] },
 }

@@ -1,5 +1,6 @@
 /** @module Tool calls: claim, settle, renew, resolve, read; and the rollback that undoes them. */
 import { z } from 'zod'
+import { RecordCapture } from '../../../schemas/capture.ts'
 import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, jsonText, problemResponse } from '../answers.ts'
@@ -110,6 +111,16 @@ export const callRoutes: readonly GuardedRoute[] = [
     takesValue: true,
     body: ResolveCall,
     command: (body, callId) => ({ kind: 'resolve', callId, body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/captures',
+    summary:
+      'What an entrance reports beside its calls: a gap in what it recorded, or the definitions of the tools behind it',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'capture',
+    body: RecordCapture,
+    command: (body) => ({ kind: 'capture', body }),
   }),
   readRoute({
     path: '/v1/runs/{run}/values/{digest}',

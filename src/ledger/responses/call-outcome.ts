@@ -56,6 +56,7 @@ const OUTCOMES = {
   ),
   ...ignore('CompensationStarted', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
   ...ignore('BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ToolCallSucceeded: succeeded,
   CompensationSucceeded: succeeded,
   ToolCallFailed: ({ data }) => ({ error: data.error as JsonObject }),

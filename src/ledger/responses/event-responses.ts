@@ -52,6 +52,8 @@ const RESPONSES = {
     'BranchReceived',
   ),
   RunKeyDisclosed: () => ({ body: {} }),
+  ToolDefinitionsSeen: ({ data: { digest } }) => ({ body: { definitions: digest } }),
+  CaptureGap: () => ({ body: {} }),
   RunBranched: ({ data: { run, atStep } }) => ({ body: { branch: run, atStep } }),
   ChildRunStarted: ({ data: { run, callId } }) => ({ body: { child: run, callId } }),
   RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
@@ -129,6 +131,7 @@ const CONSEQUENCES = {
   ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...eachOf(false, 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived'),
   ...eachOf(false, 'ForkJoined'),
+  ...eachOf(false, 'ToolDefinitionsSeen', 'CaptureGap'),
 } satisfies Record<RunEventType, boolean | 'contradiction'>
 
 function isConsequence({ type, data }: RecordedEvent): boolean {

@@ -66,14 +66,8 @@ const REFUSALS = {
   ...ignore('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...ignore('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
   ...ignore('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
-  ...ignore(
-    'BranchOffered',
-    'BranchReceived',
-    'JudgementRecorded',
-    'SuspectReviewed',
-    'RequestRefused',
-    'BudgetExceeded',
-  ),
+  ...ignore('BranchOffered', 'BranchReceived', 'JudgementRecorded', 'SuspectReviewed', 'RequestRefused'),
+  ...ignore('BudgetExceeded', 'ToolDefinitionsSeen', 'CaptureGap'),
   EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
   ForkJoined: (main, { state }) =>
     main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) },
@@ -141,6 +135,7 @@ const BODIES = {
   // These say it all: see `responseOfEvents`.
   ...ignore('EnvelopeAccepted', 'JudgementRecorded', 'ManifestRegistered', 'ToolCallClaimed', 'BranchOffered'),
   ...ignore('BranchReceived', 'RedactionChanged', 'RunKeyDisclosed', 'RunBranched', 'ChildRunStarted'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),

@@ -10,6 +10,7 @@ import { othersWork } from '../../access/check-access.ts'
 import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
+import { decideCapture } from '../../domain/capture.ts'
 import { decideChildStarted } from '../../domain/child-run.ts'
 import { decideCompensation } from '../../domain/compensation.ts'
 import { type Decision, type Env, refuse } from '../../domain/decision.ts'
@@ -180,6 +181,8 @@ function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput)
       return decideBranch(state, command, handoffEnv(run, env))
     case 'join':
       return decideJoin(state, { ...command, eventAt: (at) => events?.get(at) }, handoffEnv(run, env))
+    case 'capture':
+      return decideCapture(state, command.body)
     case 'child-started':
       return decideChildStarted(state, command.body)
     case 'branched':

@@ -61,6 +61,7 @@ export const NO_EVIDENCE = {
     'SnapshotTaken',
   ),
   ...ignore('RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...ignore('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
   ...ignore('BranchReceived', 'ForkJoined'),

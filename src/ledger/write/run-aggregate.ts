@@ -251,6 +251,7 @@ const CALL_BYTES = 1_500
 /** `whole`: beside what any event leaves, the body itself. */
 const LEFT_BYTES = {
   ...eachOf(0, 'UsageRecorded', 'ToolCallLeaseRenewed', 'SnapshotTaken'),
+  ...eachOf(0, 'ToolDefinitionsSeen', 'CaptureGap'),
   ...eachOf(CALL_BYTES, 'ToolCallClaimed', 'CompensationStarted'),
   ...eachOf(
     'whole',

@@ -12,6 +12,8 @@ const NOTABLE =
 /** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
 const SUCCEEDS: Readonly<Record<string, readonly [member: string, values: readonly string[]]>> = {
   ResultNotRecorded: ['', []],
+  CaptureGap: ['', []],
+  ToolDefinitionsSeen: ['outcome', ['shown']],
   BranchReceived: ['status', ['merged', 'discarded', 'aborted']],
   ForkJoined: ['outcome', ['joined']],
   ExportIssued: ['outcome', ['complete']],

@@ -1,0 +1,286 @@
+/**
+ * @module Calls on the ledger's own commands: claimed before they are forwarded, settled before they are answered. Nothing is ever sent to the tool again
+ * from here; what is repeated is a command of the ledger, under its own idempotency key.
+ */
+import { randomUUID } from 'node:crypto'
+import { isEqual, type Json, type JsonObject } from '../../schemas/json.ts'
+import type { ClaimCall } from '../../schemas/requests.ts'
+import type { Client } from '../client/client.ts'
+import { LedgerError } from '../client/errors.ts'
+import { jsonDigest } from '../signing/digests.ts'
+import { type ClaimDebt, Debts, isAway } from './debts.ts'
+import { type Effects, ruleOf } from './effects.ts'
+import { EqualCalls } from './equal-calls.ts'
+import type { ToolCall } from './json-rpc.ts'
+import { keepLease } from './lease.ts'
+import { isReduced, recordedForm, type Secrets, withoutSecrets } from './recorded-form.ts'
+import type { SessionRun } from './session-run.ts'
+import { type Desk, ledgerAway, notRecorded, openElsewhere, reasonOfError, refusalText } from './texts.ts'
+import type { Outcome, Ticket } from './ticket.ts'
+
+export interface CallRecordOptions {
+  /** For claims: gives up before the host does. */
+  readonly client: Client
+  readonly run: SessionRun
+  readonly server: string
+  readonly agent: string | undefined
+  readonly effects: Effects
+  readonly secrets: Secrets
+  /** The process that carries calls out, where its death can be proved. */
+  readonly owner: string | undefined
+  readonly whenAway: 'refuse' | 'pass'
+  readonly desk: Desk
+}
+
+export type Admission =
+  | { readonly kind: 'forward'; readonly ticket: Ticket }
+  | { readonly kind: 'refused'; readonly text: string }
+  /** The same call under the host's own key: its recorded answer. */
+  | { readonly kind: 'recorded'; readonly result: Json }
+
+export type Settled = { readonly recorded: true } | { readonly recorded: false; readonly text: string }
+
+const LEASE_MS = 60_000
+
+export class CallRecord {
+  readonly #options: CallRecordOptions
+  readonly #debts: Debts
+  readonly #equal = new EqualCalls()
+
+  constructor(options: CallRecordOptions) {
+    this.#options = options
+    const { client, run, server } = options
+    this.#debts = new Debts({ client, run, server, onClaimed: (ticket, claimed) => this.#claimed(ticket, claimed) })
+  }
+
+  /** Whether the call may be forwarded: with its claim on record, or let through. */
+  async admit(call: ToolCall): Promise<Admission> {
+    const body = this.#claimOf(call)
+    try {
+      await this.#debts.pay()
+      await this.#options.run.ready()
+      return call.callKey === undefined ? await this.#counted(body) : await this.#keyed(body, call.callKey)
+    } catch (error) {
+      return this.#notClaimed(body, error)
+    }
+  }
+
+  #notClaimed(body: ClaimCall, error: unknown): Admission {
+    const { run, whenAway, desk } = this.#options
+    const { tool } = body
+    const [cause, lost] = error instanceof ClaimLost ? [error.cause, error.claim] : [error, undefined]
+    if (isAway(cause)) {
+      const late = lost ?? { body: { ...body, key: `mcp-late:${randomUUID()}` }, idempotencyKey: randomUUID() }
+      if (whenAway === 'pass') return { kind: 'forward', ticket: this.#debts.passed(tool, late) }
+      if (lost !== undefined) this.#debts.notForwarded(lost)
+      return { kind: 'refused', text: ledgerAway(tool, this.#clean(reasonOfError(cause))) }
+    }
+    if (!(cause instanceof LedgerError)) throw cause
+    return { kind: 'refused', text: this.#clean(refusalText(cause, { tool, runId: run.id }, desk)) }
+  }
+
+  /** Records the outcome; where that cannot be done, what the host is told instead of the answer. */
+  async settle(ticket: Ticket, outcome: Outcome): Promise<Settled> {
+    const recorded = { ...this.#recordedOutcome(outcome), ...spending(ticket, outcome) }
+    if (ticket.claim === undefined) {
+      ticket.outcome = recorded
+      return { recorded: true }
+    }
+    const { callId, fence } = ticket.claim
+    try {
+      await this.#debts.settle({ callId, body: { fence, ...recorded } })
+      ticket.ended?.(outcome.result !== undefined)
+      return { recorded: true }
+    } catch (error) {
+      ticket.ended?.(false)
+      if (this.#options.whenAway === 'pass' && isAway(error)) return { recorded: true }
+      return { recorded: false, text: notRecorded(ticket.tool, this.#clean(reasonOfError(error))) }
+    }
+  }
+
+  /** What is still owed is recorded, as far as the ledger answers. */
+  async close(): Promise<{ readonly owed: number }> {
+    await this.#debts.pay().catch(() => undefined)
+    return { owed: this.#debts.owed }
+  }
+
+  get desk(): Desk {
+    return this.#options.desk
+  }
+
+  placeOf({ tool, claim }: Ticket): { readonly runId: string; readonly callId: string; readonly tool: string } {
+    return { runId: this.#options.run.id, callId: claim?.callId ?? 'not on record', tool }
+  }
+
+  #claimOf({ tool, args }: ToolCall): ClaimCall {
+    const { agent, effects, owner, secrets } = this.#options
+    const { effect, price } = ruleOf(effects, tool)
+    return {
+      tool,
+      args: recordedForm(args, secrets),
+      leaseMs: LEASE_MS,
+      onUnknown: effect === 'once' ? 'in-doubt' : 'retry',
+      ...(agent !== undefined && { agent }),
+      ...(owner !== undefined && { owner }),
+      ...(price !== undefined && { reserve: price }),
+    }
+  }
+
+  /** The host says which call it is: a repeat gets what is on record. */
+  async #keyed(body: ClaimCall, callKey: string): Promise<Admission> {
+    const answer = await this.#claim({ ...body, key: `mcp-key:${callKey}` })
+    if (answer.created) return this.#admitted(body, answer.body)
+    return this.#repeated(body.tool, answer.body)
+  }
+
+  async #repeated(tool: string, { callId, result, resultRef }: JsonObject): Promise<Admission> {
+    const { client, run } = this.#options
+    const digest = (resultRef as JsonObject | undefined)?.digest
+    const recorded = typeof digest === 'string' ? await client.value(run.id, digest) : (result ?? null)
+    if (recorded !== null && !isReduced(recorded)) return { kind: 'recorded', result: recorded }
+    const text = `${tool} was executed before under this call key (call ${String(callId)} of run ${run.id}), and is not run again. Its answer is on record in part only.`
+    return { kind: 'refused', text }
+  }
+
+  /**
+   * Each request is a call of its own: equal ones are counted, and the key is the first count that has no final outcome. So the ledger itself refuses an equal
+   * call while one is open or in doubt, whichever process made it, and takes a retry of a call in doubt as an attempt at that call.
+   */
+  async #counted(body: ClaimCall): Promise<Admission> {
+    const digest = jsonDigest({ server: this.#options.server, tool: body.tool, args: body.args })
+    const isOnce = body.onUnknown === 'in-doubt'
+    for (let count = this.#equal.first(digest); ; count += 1) {
+      if (!isOnce && !this.#equal.take(digest, count)) continue
+      const answer = await this.#claim({ ...body, key: `mcp:${digest}:${count}` }).catch((error: unknown) => {
+        this.#equal.release(digest, count)
+        return this.#orNext(error, { digest, count, isOnce })
+      })
+      if (answer === 'next') continue
+      if (answer.created) {
+        const ended = (isFinal: boolean): void =>
+          isFinal ? this.#equal.done(digest, count) : this.#equal.release(digest, count)
+        return isOnce ? this.#unlessElsewhere(body, answer.body, ended) : this.#admitted(body, answer.body, ended)
+      }
+      this.#equal.done(digest, count)
+    }
+  }
+
+  /** An equal call that may run beside another one takes the next count; an approval that nobody decided in time is requested anew the next time. */
+  #orNext(
+    error: unknown,
+    { digest, count, isOnce }: { readonly digest: string; readonly count: number; readonly isOnce: boolean },
+  ): 'next' {
+    if (!(error instanceof LedgerError)) throw error
+    if (error.code === 'call-in-progress' && !isOnce) return 'next'
+    if (error.code === 'approval-expired') this.#equal.done(digest, count)
+    throw error
+  }
+
+  async #claim(body: ClaimCall): Promise<{ readonly created: boolean; readonly body: JsonObject }> {
+    const { client, run } = this.#options
+    const idempotencyKey = randomUUID()
+    try {
+      return await client.execute(run.id, { kind: 'claim', body }, { idempotencyKey })
+    } catch (error) {
+      throw isAway(error) ? new ClaimLost({ body, idempotencyKey }, error) : error
+    }
+  }
+
+  /** Of a call that must not run beside its equal, the claim is on record before others are looked at: of two that look at once, one sees the other. */
+  async #unlessElsewhere(body: ClaimCall, claimed: JsonObject, ended: Ended): Promise<Admission> {
+    const { desk } = this.#options
+    const found = await this.#openElsewhere(String(claimed.callId))
+    if (found.kind === 'none') return this.#admitted(body, claimed, ended)
+    const why =
+      found.kind === 'call' ? `an equal call is open: ${found.place.callId} of run ${found.place.runId}` : found.why
+    const { callId, fence } = claimed
+    const error = { message: `not forwarded: ${this.#clean(why)}`.slice(0, REASON_MAX_CHARS), code: 'not-forwarded' }
+    // Where that cannot be recorded now, it is owed.
+    await this.#debts.settle({ callId: String(callId), body: { fence: Number(fence), error } }).catch(() => undefined)
+    const text =
+      found.kind === 'call'
+        ? openElsewhere({ ...found.place, tool: body.tool }, desk)
+        : ledgerAway(body.tool, error.message)
+    return { kind: 'refused', text }
+  }
+
+  async #openElsewhere(own: string): Promise<Elsewhere> {
+    const calls: JsonObject[] = []
+    try {
+      for await (const call of this.#options.client.openCalls()) calls.push(call)
+    } catch (error) {
+      return { kind: 'unseen', why: `the open calls of other runs could not be looked at: ${reasonOfError(error)}` }
+    }
+    const mine = calls.find(({ callId }) => callId === own)
+    if (mine === undefined) return { kind: 'unseen', why: 'the list of open calls lacks this one' }
+    const other = calls.find((call) => call.callId !== own && isEqualCall(call, mine))
+    return other === undefined
+      ? { kind: 'none' }
+      : { kind: 'call', place: { runId: String(other.runId), callId: String(other.callId) } }
+  }
+
+  #admitted({ tool, reserve }: ClaimCall, body: JsonObject, ended?: Ended): Admission {
+    const ticket: Ticket = { tool, reserve }
+    this.#claimed(ticket, body, ended)
+    return { kind: 'forward', ticket }
+  }
+
+  #claimed(ticket: Ticket, { callId, fence, leaseMs }: JsonObject, ended?: Ended): void {
+    const { client, run } = this.#options
+    ticket.claim = { callId: String(callId), fence: Number(fence), leaseMs: Number(leaseMs) }
+    const stop = keepLease(client, run.id, ticket.claim)
+    ticket.ended = (isFinal) => {
+      stop()
+      ended?.(isFinal)
+    }
+  }
+
+  #recordedOutcome({ result, error, unknown }: Outcome): Outcome {
+    const { secrets } = this.#options
+    if (result !== undefined) return { result: recordedForm(result, secrets) }
+    if (error !== undefined)
+      return {
+        error: recordedForm(error as unknown as JsonObject, secrets) as unknown as NonNullable<Outcome['error']>,
+      }
+    return unknown === undefined ? {} : { unknown: { reason: this.#clean(unknown.reason).slice(0, REASON_MAX_CHARS) } }
+  }
+
+  #clean(text: string): string {
+    return withoutSecrets(text, this.#options.secrets)
+  }
+}
+
+const REASON_MAX_CHARS = 1_024
+
+/** Both as they are recorded, so that what a policy leaves out is left out of both. */
+function isEqualCall(call: JsonObject, mine: JsonObject): boolean {
+  if (call.tool !== mine.tool) return false
+  if (call.argsRef !== undefined || mine.argsRef !== undefined)
+    return (call.argsRef as JsonObject | undefined)?.digest === (mine.argsRef as JsonObject | undefined)?.digest
+  return isEqual(call.args ?? null, mine.args ?? null)
+}
+
+/** What was answered has cost what it costs; of a failure the reservation is given back, and of a doubt it stays. */
+function spending({ reserve }: Ticket, { result }: Outcome): Pick<Outcome, 'usage'> {
+  if (reserve === undefined || result === undefined) return {}
+  const { cost, currency } = reserve
+  return { usage: { tokens: 0, cost, currency } }
+}
+
+type Ended = (isFinal: boolean) => void
+
+type Elsewhere =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'call'; readonly place: { readonly runId: string; readonly callId: string } }
+  | { readonly kind: 'unseen'; readonly why: string }
+
+/** The ledger did not say whether the claim is on record. */
+class ClaimLost extends Error {
+  readonly claim: ClaimDebt
+
+  constructor(claim: ClaimDebt, cause: unknown) {
+    super('the claim got no answer', { cause })
+    this.name = 'ClaimLost'
+    this.claim = claim
+  }
+}

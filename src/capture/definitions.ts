@@ -1,0 +1,80 @@
+/**
+ * @module What tools say that they are. A model does as their descriptions say, so a server that changes one changes what the agent does: the digest of all
+ * definitions is recorded whenever it is another, and where it is pinned, another one is not shown.
+ */
+
+import { DEFINITIONS_MAX } from '../../schemas/capture.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { canonicalJson } from '../signing/canonical-json.ts'
+import { textDigest } from '../signing/digests.ts'
+
+export interface Definitions {
+  /** Over JCS of all definitions in the order of their names: another order is no change. */
+  readonly digest: string
+  readonly count: number
+  /** The first of them, by name. */
+  readonly tools: readonly { readonly name: string; readonly digest: string }[]
+}
+
+/** What a whole list comes to; a text where it cannot be digested exactly. */
+export function definitionsOf(tools: readonly Json[]): Definitions | string {
+  try {
+    const named = tools.filter(isJsonObject).map((tool) => ({ name: String(tool.name), text: canonicalJson(tool) }))
+    const sorted = named
+      .sort((a, b) => (a.text < b.text ? -1 : 1))
+      .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    return {
+      digest: textDigest(`[${sorted.map(({ text }) => text).join(',')}]`),
+      count: sorted.length,
+      tools: sorted
+        .slice(0, DEFINITIONS_MAX)
+        .map(({ name, text }) => ({ name: name.slice(0, 256), digest: textDigest(text) })),
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+export type Seen =
+  /** Pages are still missing. */
+  | { readonly kind: 'part' }
+  | { readonly kind: 'same' }
+  | { readonly kind: 'new'; readonly definitions: Definitions }
+  | { readonly kind: 'refused'; readonly text: string; readonly definitions?: Definitions }
+
+/** A list may come in pages: it is judged when the last one is there. */
+export class DefinitionsSeen {
+  readonly #pin: string | undefined
+  #pages: Json[] = []
+  #last: string | undefined
+
+  constructor(pin: string | undefined) {
+    this.#pin = pin
+  }
+
+  page(result: JsonObject, isFirst: boolean): Seen {
+    if (isFirst) this.#pages = []
+    if (Array.isArray(result.tools)) this.#pages.push(...(result.tools as readonly Json[]))
+    if (typeof result.nextCursor === 'string') return { kind: 'part' }
+    const definitions = definitionsOf(this.#pages)
+    this.#pages = []
+    if (typeof definitions === 'string')
+      return this.#pin === undefined ? { kind: 'same' } : this.#refused(`they cannot be digested (${definitions})`)
+    if (this.#pin !== undefined && definitions.digest !== this.#pin)
+      return this.#refused(`their digest is ${definitions.digest}, not ${this.#pin}`, definitions)
+
+    if (definitions.digest === this.#last) return { kind: 'same' }
+    this.#last = definitions.digest
+    return { kind: 'new', definitions }
+  }
+
+  /** It could not be recorded: the next list is new again. */
+  forget(): void {
+    this.#last = undefined
+  }
+
+  #refused(why: string, definitions?: Definitions): Seen {
+    const text = `the definitions of the tools are not those that were pinned (${why}): compare them, and pin the new digest with --pin if they are right`
+    return { kind: 'refused', text, ...(definitions !== undefined && { definitions }) }
+  }
+}

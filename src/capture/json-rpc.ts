@@ -1,0 +1,164 @@
+/**
+ * @module What a line of JSON-RPC means to the record. Whatever a reader behind it could take for a `tools/call` is either read here, exactly, or refused:
+ * a line that only some parsers understand would be a call that nothing recorded. All else passes as it is.
+ */
+import type { Buffer } from 'node:buffer'
+import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../schemas/json.ts'
+import { parseStrictJson } from '../signing/strict-json.ts'
+
+export type RequestId = string | number
+
+export interface ToolCall {
+  readonly id: RequestId
+  readonly tool: string
+  /** `{}` where the request names none. */
+  readonly args: Json
+  /** `_meta["dev.countersign/call-key"]`: the identity that the host gives the call. */
+  readonly callKey?: string
+}
+
+/** What the host sent. `refused`: it never reaches the other side; each of `ids` is answered with the error, or nobody by id. */
+export type HostLine =
+  | { readonly kind: 'passes' }
+  | { readonly kind: 'call'; readonly call: ToolCall }
+  | { readonly kind: 'list'; readonly id: RequestId; readonly isFirstPage: boolean }
+  | { readonly kind: 'cancelled'; readonly id: RequestId; readonly reason: string }
+  | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly ids: readonly RequestId[] }
+
+/** An answer of the other side to a request. */
+export interface Answer {
+  readonly id: RequestId
+  readonly result?: Json
+  readonly error?: JsonObject
+}
+
+const CALL = 'tools/call'
+const LIST = 'tools/list'
+const CANCELLED = 'notifications/cancelled'
+const CALL_KEY = 'dev.countersign/call-key'
+
+export const PARSE_ERROR = -32_700
+export const INVALID_REQUEST = -32_600
+export const INVALID_PARAMS = -32_602
+
+const PASSES: HostLine = { kind: 'passes' }
+
+export function readHostLine(bytes: Buffer): HostLine {
+  if (!mayMatter(bytes)) return PASSES
+  const parsed = parseStrictJson(bytes, { maxBytes: bytes.byteLength, maxDepth: 512, maxKeys: 1_000_000 })
+  if (!parsed.ok) {
+    if (!looksLikeCall(bytes)) return looseNotice(bytes)
+    const { code, message, offset } = parsed.error
+    return refused(
+      PARSE_ERROR,
+      `a tools/call that cannot be recorded exactly (${code} at byte ${offset}: ${message}) is not forwarded; send it as plain JSON`,
+    )
+  }
+  if (Array.isArray(parsed.value)) return readBatch(parsed.value)
+  return isJsonObject(parsed.value) ? readMessage(parsed.value) : PASSES
+}
+
+/** Without the word, and without an escape that could spell it, no parser finds the method in it. */
+function mayMatter(bytes: Buffer): boolean {
+  return [CALL, LIST, CANCELLED, '\\u00', '\\/'].some((word) => bytes.includes(word))
+}
+
+/** As the most lenient of readers would see it. */
+function looksLikeCall(bytes: Buffer): boolean {
+  const spelt = bytes
+    .toString('latin1')
+    .replaceAll(/\\u00([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replaceAll('\\/', '/')
+  return spelt.includes(CALL)
+}
+
+/** A line that the record needs no exact reading of: what cannot be parsed at all passes. */
+function looseNotice(bytes: Buffer): HostLine {
+  const value = parseJsonOrUndefined(bytes.toString('utf8'))
+  return isJsonObject(value) && value.method !== CALL ? readMessage(value) : PASSES
+}
+
+function readMessage(message: JsonObject): HostLine {
+  const { method, id } = message
+  const params = isJsonObject(message.params) ? message.params : {}
+  if (method === CALL) return readCall(message)
+  if (method === LIST && isRequestId(id)) return { kind: 'list', id, isFirstPage: params.cursor === undefined }
+  if (method === CANCELLED && isRequestId(params.requestId)) {
+    const reason = typeof params.reason === 'string' ? params.reason : 'no reason given'
+    return { kind: 'cancelled', id: params.requestId, reason }
+  }
+  return PASSES
+}
+
+function readCall({ id, params }: JsonObject): HostLine {
+  if (!isRequestId(id))
+    return refused(
+      INVALID_REQUEST,
+      'a tools/call without an id that is a text or a number is not forwarded: nothing could answer it',
+    )
+  if (!isJsonObject(params) || typeof params.name !== 'string' || params.name === '')
+    return refused(INVALID_PARAMS, 'a tools/call names its tool in params.name', [id])
+  const { name, arguments: args = {}, _meta } = params
+  const callKey = isJsonObject(_meta) ? _meta[CALL_KEY] : undefined
+  if (callKey !== undefined && (typeof callKey !== 'string' || callKey === '' || callKey.length > CALL_KEY_MAX_CHARS))
+    return refused(INVALID_PARAMS, `_meta["${CALL_KEY}"] takes a text of 1 to ${CALL_KEY_MAX_CHARS} characters`, [id])
+  return { kind: 'call', call: { id, tool: name, args, ...(callKey !== undefined && { callKey }) } }
+}
+
+const CALL_KEY_MAX_CHARS = 400
+
+/** A batch with a call could be forwarded whole or not at all, and no revision from 2025-06-18 on has batches. */
+function readBatch(messages: readonly Json[]): HostLine {
+  const requests = messages.filter(isJsonObject)
+  if (!requests.some(({ method }) => method === CALL)) return PASSES
+  const ids = requests.flatMap(({ id, method }) => (method !== undefined && isRequestId(id) ? [id] : []))
+  return refused(
+    INVALID_REQUEST,
+    'a batch with a tools/call in it is not forwarded: send each call as a message of its own',
+    ids,
+  )
+}
+
+function refused(code: number, message: string, ids: readonly RequestId[] = []): HostLine {
+  return { kind: 'refused', code, message, ids }
+}
+
+/** The answers in a line of the other side; what is none passes. */
+export function readAnswers(bytes: Buffer): readonly Answer[] {
+  const value = parseJsonOrUndefined(bytes.toString('utf8'))
+  const messages: readonly Json[] = Array.isArray(value) ? value : value === undefined ? [] : [value]
+  return messages.flatMap((message) => (isJsonObject(message) ? (answerIn(message) ?? []) : []))
+}
+
+function answerIn(message: JsonObject): Answer | undefined {
+  const { id, method, result, error } = message
+  if (method !== undefined || !isRequestId(id)) return undefined
+  if (isJsonObject(error)) return { id, error }
+  return result === undefined ? undefined : { id, result }
+}
+
+function isRequestId(value: Json | undefined): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** Ids of different types are different requests. */
+export function idKey(id: RequestId): string {
+  return `${typeof id} ${id}`
+}
+
+/** What a model reads: the tool did not run, or what came of it is not known. */
+export function textResult(id: RequestId, text: string): string {
+  return messageLine({ id, result: { content: [{ type: 'text', text }], isError: true } })
+}
+
+export function resultLine(id: RequestId, result: Json): string {
+  return messageLine({ id, result })
+}
+
+export function errorLine(id: RequestId | null, code: number, message: string): string {
+  return messageLine({ id, error: { code, message: `countersign: ${message}` } })
+}
+
+function messageLine(message: object): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`
+}

@@ -1,0 +1,30 @@
+/** @module Keeps the lease of a call while its tool runs: renewed at a third of its length. */
+
+import type { Client } from '../client/client.ts'
+import { LedgerError } from '../client/errors.ts'
+import type { Claimed } from './ticket.ts'
+
+const PART = 3
+
+/** Stops by what it returns. Out of reach is no reason to stop: a settle past the deadline is accepted as well. */
+export function keepLease(client: Client, runId: string, { callId, fence, leaseMs }: Claimed): () => void {
+  let isOver = false
+  let timer: NodeJS.Timeout | undefined
+  const plan = (length: number): void => {
+    timer = setTimeout(() => void renew(length), length / PART)
+    timer.unref()
+  }
+  const renew = async (length: number): Promise<void> => {
+    try {
+      const { body } = await client.execute(runId, { kind: 'renew', callId, body: { fence } })
+      if (!isOver) plan(Number(body.leaseMs ?? length))
+    } catch (error) {
+      if (!isOver && !(error instanceof LedgerError)) plan(length)
+    }
+  }
+  plan(leaseMs)
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,31 @@
+/** @module The commands that stand between an agent and its tools. */
+import type { CliCommand } from '../cli-command.ts'
+import { choice, flag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+
+export function captureCommands(program: CliCommand): void {
+  program.commandsGroup('Record what agents do:')
+  program
+    .command('mcp')
+    .description('start an MCP server and pass on what it and its host say; every call of a tool goes on record')
+    .argument('<command...>', 'the server and its arguments, behind --')
+    .flags(
+      flag('--run <run>', 'the run to record in, which stays open (default: a new one, completed at the end)'),
+      flag('--agent <name>', 'in whose name the calls are made'),
+      flag('--server <name>', 'what the record calls the server (default: the name of its program)'),
+      flag(
+        '--effects <file>',
+        'what its tools do to the world: a file, or filesystem, memory, everything (default: every tool once)',
+        ['filesystem', 'memory', 'everything'],
+      ),
+      choice('--when-ledger-is-away <what>', 'what happens to calls that cannot be recorded (default: refuse)', [
+        'refuse',
+        'pass',
+      ]),
+      flag('--pin <digest>', 'refuse the tools where their definitions have another digest'),
+      tenantFlag(),
+      urlFlag('record in a running ledger instead of opening the store'),
+      tokenFlag('runs:write runs:read'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../mcp.ts')).mcp)
+}
