@@ -23,6 +23,7 @@ import { runPage } from './pages/run-page.tsx'
 import { servicePage } from './pages/service-page.tsx'
 import { chooseTheme, type SignInDeps, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
 import { spendPage } from './pages/spend-page.tsx'
+import { reviewSuspects, runSuspects, suspectQueue } from './pages/suspects-page.tsx'
 import { verifyPage } from './pages/verify-page.tsx'
 import { OVERVIEW } from './paths.ts'
 import { createSessions } from './sessions.ts'
@@ -43,6 +44,9 @@ export const PAGES: readonly PageRoute[] = [
   approvalQueue,
   approvalPage,
   decideApproval,
+  suspectQueue,
+  runSuspects,
+  reviewSuspects,
   downloadRoute,
   doubtsPage,
   servicePage,
