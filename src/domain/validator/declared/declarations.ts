@@ -97,14 +97,15 @@ export function manifestMoveFault(move: Declaration, agent: string, policy: Reso
 }
 
 /** What is in force in a run changes with a handoff that declares something, and with a rollback. */
-const known = new WeakMap<readonly Move[], ResolvedPolicy>()
+const known = new WeakMap<readonly Move[], { readonly policy: ResolvedPolicy; readonly joined: ResolvedPolicy }>()
 
 function withMoves(policy: ResolvedPolicy, moves: readonly Move[]): ResolvedPolicy {
   if (moves.length === 0) return policy
   const made = known.get(moves)
-  if (made !== undefined && made.criticalKeys === policy.criticalKeys) return made
+  // The manifest of another agent makes another policy of the same run.
+  if (made?.policy === policy) return made.joined
   const joined = { ...policy, moves: [...(policy.moves ?? []), ...moves] }
-  known.set(moves, joined)
+  known.set(moves, { policy, joined })
   return joined
 }
 

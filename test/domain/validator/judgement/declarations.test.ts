@@ -3,6 +3,9 @@ import * as assert from 'uvu/assert'
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { PolicyObject } from '../../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { withManifestPolicy } from '../../../../src/domain/validator/policy/with-manifest.ts'
+import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 import { alice, type TestLedger, testLedger } from '../../../support/test-ledger.ts'
 
 const test = suite('judgement: what agents declare to move')
@@ -228,6 +231,19 @@ test('a gauge moves with the place that it names, a text keeps the values and de
   assert.is(said(await run.handOver(context(20, '2026-01-01', 'Bed B-18 is not dry.'))), 'refused contradicted /says')
   const now = context(20, '2026-01-01', 'Of the bed B-17: it is not dry yet.')
   assert.is(said(await run.handOver({ ...now, sum: 4 })), 'refused invariant ')
+})
+
+test('what is in force holds under the policy of its agent, and brings no manifest of another along (JUD-45)', () => {
+  const inForce = [{ path: '/n', as: 'counter' as const, reason: 'counts' }]
+  const [before, after] = [
+    { n: 1, order: { city: 'Bern' } },
+    { n: 2, order: { city: 'Biel' } },
+  ]
+  const run = resolvePolicy({})
+  const said = (policy: typeof run) => validateHandoff({ before, after, policy, inForce, agent: 'a' }).verdict
+  const strict = withManifestPolicy(run, { immutable: ['/order/city'] })
+  for (let turn = 0; turn < 2; turn += 1)
+    assert.equal([said(run), said(strict), said(run)], ['accept', 'reject', 'accept'])
 })
 
 test.run()
