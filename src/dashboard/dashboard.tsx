@@ -9,6 +9,7 @@ import type { OpenPage, PageRoute } from './page.ts'
 import { approvalPage, approvalQueue, decideApproval } from './pages/approvals-page.tsx'
 import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
 import { contextPage } from './pages/context-page.tsx'
+import { declaredPage, declaredPolicy } from './pages/declared-page.tsx'
 import { diffPage } from './pages/diff-page.tsx'
 import { doubtsPage } from './pages/doubts-page.tsx'
 import { downloadRoute } from './pages/download.ts'
@@ -47,6 +48,8 @@ export const PAGES: readonly PageRoute[] = [
   suspectQueue,
   runSuspects,
   reviewSuspects,
+  declaredPage,
+  declaredPolicy,
   downloadRoute,
   doubtsPage,
   servicePage,

@@ -46,6 +46,8 @@ export const resolvePath = (run: string, callId: string): string =>
 export const approvalPath = (run: RunPlace, approval: string): string =>
   ofRun(run, `/approvals/${encodeURIComponent(approval)}`)
 export const suspectsPath = (run: RunPlace): string => ofRun(run, '/suspects')
+export const declaredPath = (run: RunPlace): string => ofRun(run, '/declared')
+export const declaredPolicyPath = (run: RunPlace): string => ofRun(run, '/declared/policy.json')
 /** What waits, or waited with so many events in the log; `place` is where a page of the past goes on. */
 export const approvalsPath = (asOf?: number, place?: string): string => withQuery(APPROVALS, { asOf, place })
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`

@@ -25,13 +25,17 @@ const openIds = async (edge: TestEdge): Promise<unknown> => {
 const contextOf = async (edge: TestEdge): Promise<unknown> =>
   ((await (await edge.get('/v1/runs/r/context')).json()) as JsonObject).context
 
-test('the queue, the page of a run and its notice show open suspects as data, with what explains them; a form without any script confirms (JUD-66)', async () => {
+test('the queue, the page of a run and its notice show open suspects as data, with what explains them; a form without any script confirms (JUD-68)', async () => {
   await using edge = await testEdge()
   await suspicious(edge)
   const bob = await signedIn(edge, BOB)
-  const [queue, run, page] = [await bob.html('/ui/suspects'), await bob.html('/ui/runs/r'), await bob.html('/ui/runs/r/suspects')]
+  const [queue, run, page] = [
+    await bob.html('/ui/suspects'),
+    await bob.html('/ui/runs/r'),
+    await bob.html('/ui/runs/r/suspects'),
+  ]
   assert.match(queue, /href="\/ui\/runs\/r\/suspects"/)
-  assert.match(run, /2 open suspects<\/a>/)
+  assert.match(run, /2 open suspects:/)
   assert.match(page, /K7Q/)
   assert.match(page, /&quot;supersedes&quot;/)
   for (const html of [queue, run, page]) {
@@ -56,7 +60,7 @@ test('a rejection goes back to before the first of what is marked; then nothing 
   assert.match(await bob.html('/ui/suspects'), /No suspect is open/)
 })
 
-test('a form that says too little, is of another session, or of a reader who may not review decides nothing (JUD-66)', async () => {
+test('a form that says too little, is of another session, or of a reader who may not review decides nothing (JUD-68)', async () => {
   await using edge = await testEdge()
   await suspicious(edge)
   const bob = await signedIn(edge, BOB)
@@ -73,13 +77,13 @@ test('a form that says too little, is of another session, or of a reader who may
     assert.is((await bob.post('/ui/runs/r/suspects', form)).status, status, JSON.stringify(form))
     assert.equal(await openIds(edge), ['2.1', '2.2'])
   }
-  const eve = await signedIn(edge, { subject: 'eve', scopes: ['approvals:read', 'runs:read'] })
+  const eve = await signedIn(edge, { subject: 'eve', scopes: ['audit:read', 'runs:read'] })
   assert.not.match(await eve.html('/ui/runs/r/suspects'), /<textarea/)
   assert.is((await eve.post('/ui/runs/r/suspects', whole)).status, 403)
   assert.equal(await openIds(edge), ['2.1', '2.2'])
 })
 
-test('a run of the past shows what was open then, without a form (JUD-66)', async () => {
+test('a run of the past shows what was open then, without a form (JUD-68)', async () => {
   await using edge = await testEdge()
   await suspicious(edge)
   const bob = await signedIn(edge, BOB)
@@ -88,6 +92,29 @@ test('a run of the past shows what was open then, without a form (JUD-66)', asyn
   const then = await bob.html('/ui/runs/r/suspects?asOf=event-2')
   assert.match(then, /2 open suspects</)
   assert.not.match(then, /<textarea/)
+})
+
+test('what agents declared to move is a page of the run, and a file of a policy that says so for all runs (JUD-68)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  const hand = async (gate: string, moves?: object[]) =>
+    assert.is((await edge.post('/v1/runs/r/envelopes', { agent: 'ann', payload: { gate }, moves })).status, 201)
+  const bob = await signedIn(edge, BOB)
+  await hand('B22')
+  assert.not.match(await bob.html('/ui/runs/r'), /Places that move/)
+  assert.is((await bob.get('/ui/runs/r/declared/policy.json')).status, 404)
+  const move = { path: '/gate', as: 'cursor', reason: `where it stands ${NASTY}` }
+  await hand('C31', [move])
+  assert.match(await bob.html('/ui/runs/r'), /href="\/ui\/runs\/r\/declared"/)
+  const page = await bob.html('/ui/runs/r/declared')
+  assert.match(page, /\/gate/)
+  assert.not.ok(page.includes('<img src=x') || page.includes('\u202e'))
+  const file = await bob.get('/ui/runs/r/declared/policy.json')
+  assert.match(file.headers.get('content-disposition') ?? '', /attachment; filename="r\.policy\.json"/)
+  const policy = await file.json()
+  assert.equal(policy, { moves: [move] })
+  const begun = await edge.post('/v1/runs', { name: 'next', policy })
+  assert.is(begun.status, 201, await begun.text())
 })
 
 test.run()

@@ -13,7 +13,7 @@ import { Crumbs } from '../parts/crumbs.tsx'
 import { Data } from '../parts/data.tsx'
 import { Item } from '../parts/findings.tsx'
 import { Unreadable } from '../parts/unreadable.tsx'
-import { eventPath, runPath, SUSPECTS, suspectsPath, withQuery } from '../paths.ts'
+import { eventPath, SUSPECTS, suspectsPath, withQuery } from '../paths.ts'
 import { type Suspect, suspectOf } from '../suspect-row.ts'
 
 /** Shown at once; the API and the command line list them all. */
@@ -33,7 +33,8 @@ export const suspectQueue = pageRoute({
   query: QueueQuery,
   handle: async ({ deps, caller, query, noted }) => {
     const [startedAt = '', runId = '', after = ''] = query.place?.split('~') ?? []
-    const from = query.place === undefined ? {} : { from: { startedAt, runId, ...(after !== '' && { after: Number(after) }) } }
+    const from =
+      query.place === undefined ? {} : { from: { startedAt, runId, ...(after !== '' && { after: Number(after) }) } }
     const { items, next, unreadable } = orRefused(await deps.ledger.openSuspects(caller, { limit: SHOWN, ...from }))
     noted.count = items.length
     const place = next === undefined ? undefined : `${next.startedAt}~${next.runId}~${next.after ?? ''}`
@@ -69,8 +70,8 @@ export const runSuspects = pageRoute({
           <Crumbs run={{ runId: run, asOf: moment?.asOf }} here="Suspects" />
           <h1>{plural(Number(found.total), 'open suspect')}</h1>
           <p class="muted">
-            Changes that were accepted, that nothing explains, and that nothing is certain of. A later handoff closes one
-            by superseding it, by declaring that the place moves, or where a tool has answered the new value since.
+            Changes that were accepted, that nothing explains, and that nothing is certain of. A later handoff closes
+            one by superseding it, by declaring that the place moves, or where a tool has answered the new value since.
           </p>
           <ReviewForm
             run={{ runId: run, asOf: moment?.asOf }}
@@ -93,7 +94,11 @@ export const reviewSuspects = pageRoute({
   handle: async ({ c, deps, caller, run, form }) => {
     const suspects = [...form.keys()].filter((name) => name.startsWith(MARK)).map((name) => name.slice(MARK.length))
     if (suspects.length === 0) throw new Refused({ code: 'invalid-body', detail: 'No suspect is marked.' })
-    const body = ReviewSuspects.safeParse({ suspects, decision: form.get('decision'), reason: form.get('reason')?.trim() })
+    const body = ReviewSuspects.safeParse({
+      suspects,
+      decision: form.get('decision'),
+      reason: form.get('reason')?.trim(),
+    })
     if (!body.success) {
       const detail = `Say why, and confirm or reject: ${body.error.issues[0]?.message ?? 'the form says neither'}.`
       throw new Refused({ code: 'invalid-body', detail })
@@ -151,7 +156,7 @@ function OneSuspect({
   const { before, after, supersede, declare } = said
   return (
     <section class="suspect" aria-label={`Suspect ${id}`}>
-      <p>
+      <p class="check">
         {mayReview && <input type="checkbox" id={`mark-${id}`} name={`${MARK}${id}`} value="on" checked />}{' '}
         <label for={`mark-${id}`} class="strong">
           {id}
@@ -221,8 +226,7 @@ function Queue({
                     (<Data text={agent} />)
                   </span>
                 </>
-              ))}{' '}
-              <a href={runPath(runId)}>The run</a>
+              ))}
             </li>
           ))}
         </ul>

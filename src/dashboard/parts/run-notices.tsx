@@ -48,9 +48,10 @@ function OpenSuspects({ run }: { readonly run: Run }) {
   if (suspectsTotal === 0) return null
   return (
     <div class="notice notice-warn">
-      <h2>
-        <a href={suspectsPath(run)}>{plural(suspectsTotal, 'open suspect')}</a>: changes that nothing explains
-      </h2>
+      <h2>{plural(suspectsTotal, 'open suspect')}: changes that nothing explains</h2>
+      <p>
+        <a href={suspectsPath(run)}>Review them</a>
+      </p>
       <ul>
         {suspects.slice(0, SUSPECTS_SHOWN).map(({ path, agent }) => (
           <li>

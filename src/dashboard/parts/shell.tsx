@@ -5,7 +5,20 @@ import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { plural } from '../format.ts'
 import type { NavItem, Theme } from '../page.ts'
-import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, OVERVIEW, RUNS, SIGN_OUT, SPEND, SUSPECTS, THEME } from '../paths.ts'
+import {
+  APPROVALS,
+  AUDIT,
+  asset,
+  auditPath,
+  DOUBTS,
+  LOG,
+  OVERVIEW,
+  RUNS,
+  SIGN_OUT,
+  SPEND,
+  SUSPECTS,
+  THEME,
+} from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
