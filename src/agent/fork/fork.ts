@@ -3,6 +3,8 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
 import { HALTING } from '../halting.ts'
+import { asRecorded } from '../history/budget-refusal.ts'
+import { refusedAsThen } from '../history/refused-as-then.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -63,6 +65,7 @@ class Fork<Run> {
     const recorded = this.#known()
     for (const [name, report] of recorded?.reports ?? []) this.#reports.set(name, report)
     if (recorded?.verdict !== undefined) return this.#served(recorded, recorded.verdict)
+    if (recorded === undefined) this.#refusedAsThen()
     if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
     this.#turn.live()
     const frozen = await this.#open()
@@ -78,6 +81,13 @@ class Fork<Run> {
     } catch (error) {
       throw error instanceof Error ? session.halt(error) : error
     }
+  }
+
+  #refusedAsThen(): void {
+    const { session } = this.#place
+    for (const { manifest } of this.#plan.branches)
+      if (manifest !== undefined) refusedAsThen(session, this.#turn, { kind: 'manifest', body: manifest.body })
+    refusedAsThen(session, this.#turn, { kind: 'fork', body: forkRequest(this.#plan, session.fence) })
   }
 
   /** Winner and order are those on record. What the branches called counts as requested. */
@@ -102,11 +112,15 @@ class Fork<Run> {
     await session.mayGoLive(this.#place, { what: 'fork', name, scope: this.#place.scope })
     const policies = [session.pipeline.policy, ...this.#plan.branches.map(({ manifest }) => manifest?.body.policy)]
     if (policies.some((policy) => policy?.judge === 'reject')) await session.judging.settled()
-    for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)
+    for (const { manifest } of this.#plan.branches)
+      if (manifest !== undefined) await register(session, manifest, this.#turn)
     const { connection } = liveOf(session)
     const body = forkRequest(this.#plan, session.fence)
     const reply = await reach(session, () => connection.execute(session.runId, { kind: 'fork', body }))
-    if (!reply.ok) throw this.#refused(new LedgerRefused(reply.problem))
+    if (!reply.ok) {
+      this.#turn.refused(reply.problem.revision)
+      throw this.#refused(new LedgerRefused(asRecorded(reply.problem)))
+    }
     this.#forkId = textOf(reply.body, 'forkId')
     return reply.body.frozen as JsonObject
   }

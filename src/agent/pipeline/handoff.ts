@@ -8,6 +8,7 @@ import { recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
+import { refusedAsThen } from '../history/refused-as-then.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
@@ -58,6 +59,19 @@ export async function handOffAt(
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, add, supersedes, moves, manifestHash: registered?.hash })
+  const body: PostEnvelope = {
+    agent,
+    payload: value,
+    mode,
+    occurrence: request.occurrence,
+    runFence: session.fence,
+    ...(add !== undefined && { add }),
+    ...(scope !== undefined && { scope }),
+    ...(tokens !== undefined && { tokens }),
+    ...(registered !== undefined && { manifestHash: registered.hash }),
+    ...(supersedes !== undefined && { supersedes: [...supersedes] }),
+    ...(moves !== undefined && { moves: [...moves] }),
+  }
   const seen = { served: false }
   const delegated = async (turn: Turn): Promise<HandoffResult> => {
     const before = session.pipeline.view.now().context
@@ -66,6 +80,8 @@ export async function handOffAt(
       turn.recorded(overBudget.index)
       throw new LedgerRefused(overBudget.refusal)
     }
+    if (registered !== undefined) refusedAsThen(session, turn, { kind: 'manifest', body: registered.body })
+    refusedAsThen(session, turn, { kind: 'envelope', body })
     const fact = servedFact(session, request, content)
     seen.served = fact !== undefined || session.live === undefined
     if (fact !== undefined) {
@@ -76,20 +92,7 @@ export async function handOffAt(
     await session.mayGoLive(execution, { what: 'handoff', name: agent, scope })
     const refusesUnjudged = [session.pipeline.policy, manifest?.policy].some((policy) => policy?.judge === 'reject')
     if (refusesUnjudged) await session.judging.settled()
-    if (registered !== undefined) await register(session, registered)
-    const body: PostEnvelope = {
-      agent,
-      payload: value,
-      mode,
-      occurrence: request.occurrence,
-      runFence: session.fence,
-      ...(add !== undefined && { add }),
-      ...(scope !== undefined && { scope }),
-      ...(tokens !== undefined && { tokens }),
-      ...(registered !== undefined && { manifestHash: registered.hash }),
-      ...(supersedes !== undefined && { supersedes: [...supersedes] }),
-      ...(moves !== undefined && { moves: [...moves] }),
-    }
+    if (registered !== undefined) await register(session, registered, turn)
     return considered(session, before, await posted(session, body, turn))
   }
   return tracked(session, request, (turn) => inHandoffSpan(execution, { agent, seen }, () => delegated(turn)))
@@ -115,19 +118,20 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
     scope,
     occurrence: session.pipeline.occurrence('rollback', scope, ''),
   }
+  const body = {
+    reason,
+    occurrence: query.occurrence,
+    runFence: session.fence,
+    ...(toStep !== undefined && { toStep }),
+    ...(scope !== undefined && { scope }),
+  }
   return tracked(session, query, async (turn) => {
+    refusedAsThen(session, turn, { kind: 'rollback', body })
     const fact = servedFact(session, query, { reason })
     if (fact !== undefined) turn.recorded(fact.index)
     else turn.live()
     if (fact?.kind === 'rewound') return rewound(session, fact)
     await session.mayGoLive(execution, { what: 'handoff', name: 'a rollback', scope })
-    const body = {
-      reason,
-      occurrence: query.occurrence,
-      runFence: session.fence,
-      ...(toStep !== undefined && { toStep }),
-      ...(scope !== undefined && { scope }),
-    }
     const { connection } = liveOf(session)
     const reply = await reach(session, () => connection.execute(session.runId, { kind: 'rollback', body }))
     if (!reply.ok) throw refused(session, reply, turn)
@@ -185,12 +189,16 @@ function servedFact(session: Session, request: RequestedFact, content: JsonObjec
   }
 }
 
-export async function register(session: Session, { body, hash }: ReturnType<typeof manifestRequest>): Promise<void> {
+export async function register(
+  session: Session,
+  { body, hash }: ReturnType<typeof manifestRequest>,
+  turn?: Turn,
+): Promise<void> {
   const { manifests } = session.pipeline
   if (manifests.get(body.agent) === hash) return
   const { connection } = liveOf(session)
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'manifest', body }))
-  if (!reply.ok) throw refused(session, reply)
+  if (!reply.ok) throw refused(session, reply, turn)
   manifests.set(body.agent, hash)
 }
 

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
+import type { Command } from '../../client/commands.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { type CallIdentity, identifyCall } from '../calls/call-identity.ts'
 import { identifying } from '../calls/recordable.ts'
@@ -9,6 +10,8 @@ import { tell } from '../calls/tell.ts'
 import { toolSpec } from '../calls/tool-spec.ts'
 import { AgentError, LedgerRefused, RunWaiting, WaitTimedOut } from '../errors.ts'
 import { HALTING } from '../halting.ts'
+import { asRecorded } from '../history/budget-refusal.ts'
+import { refusedAsThen } from '../history/refused-as-then.ts'
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
 import type { Precedence } from '../runtime/held-requests.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
@@ -82,6 +85,7 @@ class Wait {
     const { session } = execution
     const recorded = this.#remembered()
     if (recorded !== undefined) return this.#outcome(recorded)
+    refusedAsThen(session, this.#turn, this.#command())
     this.#turn.live()
     await session.mayGoLive(execution, { what: 'call', name: tool, scope: execution.scope, first: this.#first })
     if (session.live === undefined)
@@ -122,19 +126,25 @@ class Wait {
     throw new WaitTimedOut({ runId: this.#identity.execution.session.runId, name, waitId, until })
   }
 
-  async #ask(): Promise<JsonObject> {
+  #command(): Extract<Command, { kind: 'wait' }> {
     const { execution, occurrence } = this.#identity
     const { session, scope } = execution
-    const { connection, fence } = liveOf(session)
     const parentCall = execution.ancestors.at(-1)?.callId
     const body = {
-      ...{ ...this.#body, occurrence, runFence: fence },
+      ...{ ...this.#body, occurrence, runFence: session.fence },
       ...(scope !== undefined && { scope }),
       ...(parentCall !== undefined && { parentCall }),
     }
-    const reply = await reach(session, () => connection.execute(session.runId, { kind: 'wait', body }))
+    return { kind: 'wait', body }
+  }
+
+  async #ask(): Promise<JsonObject> {
+    const { session } = this.#identity.execution
+    const { connection } = liveOf(session)
+    const reply = await reach(session, () => connection.execute(session.runId, this.#command()))
     if (reply.ok) return reply.body
-    const refused = new LedgerRefused(reply.problem)
+    this.#turn.refused(reply.problem.revision)
+    const refused = new LedgerRefused(asRecorded(reply.problem))
     throw HALTING.has(refused.code) ? session.halt(refused) : refused
   }
 
