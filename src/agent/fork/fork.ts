@@ -11,6 +11,7 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
+import { checkFork } from './check-fork.ts'
 import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
 import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
@@ -34,6 +35,7 @@ export async function fork<Run>(
 ): Promise<ForkResult> {
   const { session } = at.execution
   session.mustBeActive()
+  checkFork(branches, options)
   const plan = planFork(at.execution, branches, options)
   const key = `fork ${plan.branches.map(({ scope }) => scope).join('\n')}`
   return session.joined(key, 'run.fork', () =>
@@ -118,7 +120,7 @@ class Fork<Run> {
     const body = forkRequest(this.#plan, session.fence)
     const reply = await reach(session, () => connection.execute(session.runId, { kind: 'fork', body }))
     if (!reply.ok) {
-      this.#turn.refused(reply.problem.revision)
+      this.#turn.refusedWith(reply.problem)
       throw this.#refused(new LedgerRefused(asRecorded(reply.problem)))
     }
     this.#forkId = textOf(reply.body, 'forkId')
@@ -176,7 +178,7 @@ class Fork<Run> {
         this.#turn.answered(reply.body)
         return { verdict: verdictOf(reply.body), body: reply.body }
       }
-      this.#turn.refused(reply.problem.revision)
+      this.#turn.refusedWith(reply.problem)
       const refusal = new LedgerRefused(reply.problem)
       if (!FAILED.has(refusal.code)) throw this.#refused(refusal)
       return { verdict: verdictOf(refusal.evidence), body: refusal.evidence }

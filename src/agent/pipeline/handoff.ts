@@ -14,6 +14,7 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
 import { notRecordable } from '../too-large.ts'
+import { checkHandoff, checkRollback } from './check-handoff.ts'
 import { inHandoffSpan } from './handoff-span.ts'
 import type {
   Envelope,
@@ -36,6 +37,7 @@ export async function handOff(
   payload: object,
   options: HandoffOptions,
 ): Promise<HandoffResult> {
+  checkHandoff(options)
   mustNotBeStep(execution, options.agent)
   return handOffAt(execution, payload, options)
 }
@@ -111,6 +113,7 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
   const { reason = REASON, toStep } = options
   const { session, scope } = execution
   session.mustBeActive()
+  checkRollback(options)
   mustNotBeStep(execution, execution.step?.agent ?? '')
   const query: RequestedFact = {
     what: 'rollback',
@@ -264,7 +267,7 @@ function rewindFacts(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
 }
 
 function refused(session: Session, reply: Extract<Reply, { ok: false }>, turn?: Turn): LedgerRefused {
-  turn?.refused(reply.problem.revision)
+  turn?.refusedWith(reply.problem)
   const refusal = new LedgerRefused(asRecorded(reply.problem))
   return HALTING.has(refusal.code) ? session.halt(refusal) : refusal
 }
