@@ -3,9 +3,6 @@ import { z } from 'zod'
 import { Digest, Name } from './names.ts'
 import { Scope, Tokens, Uuid } from './values.ts'
 
-/** Most branches of one fork: each has a receipt in the one write that joins them. */
-export const BRANCHES_MAX = 64
-
 /** `union`: all that is valid, merged; `vote`: the best valid one; `first_wins`: the first valid one. */
 export const JoinStrategy = z.enum(['union', 'vote', 'first_wins'])
 

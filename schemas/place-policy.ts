@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { APPROVAL_RULES_MAX, ApprovalRule } from './approval.ts'
 import { parseExpression } from './expression.ts'
-import { MOVE_KINDS, NAME_MAX_CHARS } from './value-forms.ts'
+import { DECLARATIONS_MAX, HANDOFF_TEXT_MAX_CHARS, MOVE_KINDS, NAME_MAX_CHARS } from './value-forms.ts'
 
 /** JSON text of a policy. */
 export const POLICY_MAX_CHARS = 32 * 1024
@@ -88,14 +88,12 @@ export const MovesInForce = z.array(Move).max(MOVES_IN_FORCE_MAX)
  * `supersedes`: an agent can mend it.
  */
 export const Declaration = z.strictObject({
-  path: z.string().max(4096),
+  path: z.string().max(HANDOFF_TEXT_MAX_CHARS),
   as: z.string().max(64),
-  by: z.string().max(4096).optional(),
-  reason: z.string().max(4096),
+  by: z.string().max(HANDOFF_TEXT_MAX_CHARS).optional(),
+  reason: z.string().max(HANDOFF_TEXT_MAX_CHARS),
 })
 
-/** Declarations of one handoff. */
-export const DECLARATIONS_MAX = 64
 export const Declarations = z.array(Declaration).max(DECLARATIONS_MAX)
 
 const SupersedeRights = z.strictObject({

@@ -2,11 +2,20 @@
 import { z } from 'zod'
 import { Approve } from './approval.ts'
 import { Compensate, Effects, LeaseOwner, Unrecorded } from './call-members.ts'
-import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
+import { JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Declarations } from './place-policy.ts'
 import { Policy } from './policy.ts'
-import { KEY_MAX_CHARS, LEASE_MAX_MS, LEASE_MIN_MS, RESERVATION_DEADLINE_MAX_MS, TAGS_MAX } from './value-forms.ts'
+import {
+  BRANCHES_MAX,
+  HANDOFF_TEXT_MAX_CHARS,
+  KEY_MAX_CHARS,
+  LEASE_MAX_MS,
+  LEASE_MIN_MS,
+  RESERVATION_DEADLINE_MAX_MS,
+  SUPERSESSIONS_MAX,
+  TAGS_MAX,
+} from './value-forms.ts'
 import {
   BudgetLimits,
   Failure,
@@ -61,7 +70,7 @@ export const PostEnvelope = z.strictObject({
   parent: Digest.optional(),
   tokens: Tokens.optional(),
   manifestHash: Digest.optional(),
-  supersedes: z.array(Supersession).max(256).optional(),
+  supersedes: z.array(Supersession).max(SUPERSESSIONS_MAX).optional(),
   /** Places that move from now on, each in its kind: in force once the handoff is accepted, to the end of the run. */
   moves: Declarations.optional(),
   signature: z.string().max(4096).optional(),
@@ -69,7 +78,7 @@ export const PostEnvelope = z.strictObject({
 })
 
 export const Rollback = z.strictObject({
-  reason: z.string().min(1).max(4096),
+  reason: z.string().min(1).max(HANDOFF_TEXT_MAX_CHARS),
   toStep: z.int().min(0).optional(),
   ...CallFields,
 })
@@ -225,7 +234,7 @@ export const ReportBranch = z
     /** Of a vote: the highest wins. Without scores the validator's confidence decides. */
     score: z.number().optional(),
     tokens: Tokens.optional(),
-    supersedes: z.array(Supersession).max(256).optional(),
+    supersedes: z.array(Supersession).max(SUPERSESSIONS_MAX).optional(),
     /** As of an envelope; in force once the branch is merged. */
     moves: Declarations.optional(),
     /** Digest of the fork's `parent`: required where the output is signed. */

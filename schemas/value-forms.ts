@@ -4,6 +4,19 @@
 export const NAME_MAX_CHARS = 256
 /** Longest key that a caller may give a call. */
 export const KEY_MAX_CHARS = 512
+/** Longest path of a place in a run's code. */
+export const SCOPE_MAX_CHARS = 1024
+/** Most branches of one fork: each has a receipt in the one write that joins them. */
+export const BRANCHES_MAX = 64
+export const WAIT_MAX_MS = 10 * 366 * 24 * 60 * 60_000
+/** Entries of `supersedes` of one handoff, and keys that a manifest lists. */
+export const SUPERSESSIONS_MAX = 256
+export const MANIFEST_KEYS_MAX = 256
+export const TASK_MAX_CHARS = 16_384
+/** Places that one handoff declares. */
+export const DECLARATIONS_MAX = 64
+/** Of a path or a reason in a handoff. */
+export const HANDOFF_TEXT_MAX_CHARS = 4096
 /** Shortest and longest lease that a claim may ask for, in milliseconds. */
 export const LEASE_MIN_MS = 100
 export const LEASE_MAX_MS = 10 * 60_000

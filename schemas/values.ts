@@ -3,7 +3,14 @@ import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { Currency, Digest, Money, Name } from './names.ts'
 import { Declarations, PlacePolicy } from './place-policy.ts'
-import { COMMENT_MAX_CHARS, TOKENS_MAX } from './value-forms.ts'
+import {
+  COMMENT_MAX_CHARS,
+  HANDOFF_TEXT_MAX_CHARS,
+  MANIFEST_KEYS_MAX,
+  SCOPE_MAX_CHARS,
+  TASK_MAX_CHARS,
+  TOKENS_MAX,
+} from './value-forms.ts'
 
 /** Any JSON value. The strict parser has judged it before a schema sees it, so that it is kept by reference, never copied. */
 export const JsonValue = z
@@ -17,7 +24,7 @@ export const JsonRecord = z
 export const Tokens = z.int().min(0).max(TOKENS_MAX)
 
 /** Path of names that the runtime keeps, such as `step:researcher/fork:analyst`. */
-export const Scope = z.string().min(1).max(1024)
+export const Scope = z.string().min(1).max(SCOPE_MAX_CHARS)
 export const Phase = z.enum(['forward', 'compensation', 'model'])
 export const OnUnknown = z.enum(['retry', 'in-doubt'])
 export const Uuid = z.uuid()
@@ -40,7 +47,10 @@ export const REVIEW = {
   reason: z.string().min(1).max(COMMENT_MAX_CHARS),
 }
 
-export const Supersession = z.strictObject({ path: z.string().max(4096), reason: z.string().max(4096) })
+export const Supersession = z.strictObject({
+  path: z.string().max(HANDOFF_TEXT_MAX_CHARS),
+  reason: z.string().max(HANDOFF_TEXT_MAX_CHARS),
+})
 /** What a judge says of a handoff: `unavailable` where it failed, was too late, or answered nothing that could be read. */
 export const JUDGEMENT = {
   /** Step of the accepted handoff. */
@@ -80,11 +90,11 @@ export const Failure = z.strictObject({
 
 export const ManifestBody = z.strictObject({
   /** Top-level keys the agent may see; absent: all. */
-  reads: z.array(Name).max(256).optional(),
+  reads: z.array(Name).max(MANIFEST_KEYS_MAX).optional(),
   /** Top-level keys the agent may change; absent: all. */
-  writes: z.array(Name).max(256).optional(),
+  writes: z.array(Name).max(MANIFEST_KEYS_MAX).optional(),
   maxTokens: Tokens.optional(),
-  task: z.string().max(16_384).optional(),
+  task: z.string().max(TASK_MAX_CHARS).optional(),
   /** JSON Schema (2020-12) of the agent's payloads. */
   schema: JsonRecord.optional(),
   /** Declared on top of the run's policy; it adds, and never loosens. */

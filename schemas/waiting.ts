@@ -1,13 +1,13 @@
 /** @module Waits of a run for a signal from outside, or for a time; and the signals (RUN-66 to RUN-71). */
 import { z } from 'zod'
 import { Name } from './names.ts'
+import { WAIT_MAX_MS } from './value-forms.ts'
 import { JsonRecord, JsonValue, Scope, Uuid } from './values.ts'
 
 /** Signals that a run holds for waits to come. */
 export const SIGNALS_HELD_MAX = 256
 /** Waits of a run that have not ended. */
 export const WAITS_OPEN_MAX = 256
-export const WAIT_MAX_MS = 10 * 366 * 24 * 60 * 60_000
 
 /** Where somebody may say what to do with a signal that no wait is there for: `hold` it for one to come (the default), or `refuse` it. */
 export const SIGNAL_POLICIES = ['hold', 'refuse'] as const

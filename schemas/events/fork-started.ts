@@ -1,8 +1,9 @@
 /** @module ForkStarted: branches run over one frozen context (RUN-38 to RUN-42). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
-import { BRANCHES_MAX, ForkBranch, JoinStrategy, OnDiscard } from '../fork.ts'
+import { ForkBranch, JoinStrategy, OnDiscard } from '../fork.ts'
 import { Digest, Name } from '../names.ts'
+import { BRANCHES_MAX } from '../value-forms.ts'
 import { Uuid } from '../values.ts'
 
 export const ForkStarted = eventType({

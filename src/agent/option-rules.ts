@@ -3,7 +3,9 @@ import { isCurrency, isMoney, NAME_MAX_CHARS } from '../../schemas/value-forms.t
 import { AgentError } from './errors.ts'
 
 /** What an option takes, in words, where the value is none of it. */
-type Rule = (value: unknown) => string | undefined
+export type Rule = (value: unknown) => Expected | undefined
+/** In words, or what is wrong in a value that has members of its own. */
+type Expected = string | { readonly inside: string }
 /** A rule for each option: the compiler names one that is missing. */
 export type OptionRules<Options> = { readonly [Name in keyof Required<Options>]: Rule }
 
@@ -28,6 +30,21 @@ export const aName = rule(
   `a text of 1 to ${NAME_MAX_CHARS} characters`,
   (value) => isText(value) && String(value).length <= NAME_MAX_CHARS,
 )
+export const chars = (least: number, most: number): Rule =>
+  rule(`a text of ${least} to ${most} characters`, (value) => {
+    return typeof value === 'string' && value.length >= least && value.length <= most
+  })
+/** Each of them an object with options of its own. */
+export const groups =
+  <Options>(most: number, rules: OptionRules<Options>, needed: readonly (keyof Options & string)[] = []): Rule =>
+  (value) => {
+    if (!Array.isArray(value) || value.length > most) return `a list of at most ${most}`
+    const faults = value.map((each) => group(rules, needed)(each))
+    const at = faults.findIndex((fault) => fault !== undefined)
+    const fault = faults[at]
+    if (fault === undefined) return undefined
+    return { inside: typeof fault === 'string' ? `entry ${at} is ${fault}` : `entry ${at}: ${fault.inside}` }
+  }
 export const names = (most: number): Rule =>
   rule(
     `a list of ${Number.isFinite(most) ? `at most ${most} ` : ''}texts of 1 to ${NAME_MAX_CHARS} characters`,
@@ -53,6 +70,10 @@ export const aSignal = rule('an AbortSignal', (value) => isObject(value) && 'abo
 export const tries = rule('a whole number of tries, 0 or more, or Infinity', (value) => {
   return isFrom(0, value) && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
 })
+export const atLeast1 = rule('a whole number, 1 or more, or Infinity', (value) => {
+  return isFrom(1, value) && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
+})
+export const anyText = rule('a text', (value) => typeof value === 'string')
 export const atLeast0 = rule('a number, 0 or more', (value) => isFrom(0, value))
 export const amount = rule('a whole number, 0 or more', (value) => isFrom(0, value) && Number.isInteger(value))
 export const milliseconds = rule(
@@ -76,7 +97,7 @@ export function group<Options>(rules: OptionRules<Options>, needed: readonly (ke
   return (value) => {
     if (!isObject(value)) return 'an object'
     const fault = faultIn(value, rules as Rules) ?? missingIn(value, rules as Rules, needed)
-    return fault?.message
+    return fault && { inside: fault.message }
   }
 }
 
@@ -99,7 +120,11 @@ function missingIn(options: object, rules: Rules, needed: readonly string[]): Op
   const option = needed.find((name) => Reflect.get(options, name) === undefined)
   return option === undefined
     ? undefined
-    : { message: `${option} is missing: ${rules[option]?.(undefined) ?? ''}`, option }
+    : { message: `${option} is missing: ${wanted(rules[option]?.(undefined))}`, option }
+}
+
+function wanted(expected: Expected = ''): string {
+  return typeof expected === 'string' ? expected : expected.inside
 }
 
 interface OptionFault {
@@ -115,7 +140,9 @@ function faultIn(options: object, rules: Rules): OptionFault | undefined {
     const judge = Object.hasOwn(rules, option) ? rules[option] : undefined
     if (judge === undefined) return unknownOption(option, Object.keys(rules))
     const expected = judge(value)
-    if (expected !== undefined) return { message: `${option} takes ${expected}, not ${shown(value)}`, option }
+    if (expected === undefined) continue
+    if (typeof expected === 'object') return { message: `${option}: ${expected.inside}`, option }
+    return { message: `${option} takes ${expected}, not ${shown(value)}`, option }
   }
   return undefined
 }

@@ -151,9 +151,7 @@ export function createClient(options: ClientOptions): Client {
     call: (runId, callId, options = {}) => get(`${runPath(runId)}/calls/${encodeURIComponent(callId)}`, {}, options),
     value: async (runId, digest, { signal } = {}) => {
       const path = `${runPath(runId)}/values/${encodeURIComponent(digest)}`
-      let text = ''
-      for await (const part of transport.text({ method: 'GET', path, signal })) text += part
-      return parseJson(text)
+      return parseJson(await transport.whole({ method: 'GET', path, signal }))
     },
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
     reservations: (runId, options = {}) => pages(`${runPath(runId)}/budget`, {}, options, 'reservations'),

@@ -39,6 +39,8 @@ export interface Transport {
   readonly url: string
   /** A JSON answer. Throws `LedgerError`, `UnreachableError`, or the reason of the abort. */
   json(ask: Ask): Promise<Answer>
+  /** The whole text of an answer. One that is cut amid is asked for again, through a restart of its server. Throws the same. */
+  whole(ask: Ask): Promise<string>
   /** The text of an answer as it comes. Throws the same; left early, it releases the connection. */
   text(ask: Ask): AsyncIterable<string>
 }
@@ -57,12 +59,27 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     url,
     json: (ask) => send(options, url, ask, answerOf),
+    whole: (ask) => wholeTextOf(options, url, ask),
     text: (ask) => textOf(options, url, ask),
   }
 }
 
 /** What is made of a 2xx response: it owns the exchange, and ends it. */
 type Take<T> = (response: Response, exchange: Exchange) => Promise<T>
+
+/** Where nothing has come, `send` was patient already. */
+async function wholeTextOf(options: TransportOptions, url: string, ask: Ask): Promise<string> {
+  const { retries = RETRIES } = options
+  for (let tries = 0; ; tries += 1) {
+    let text = ''
+    try {
+      for await (const part of textOf(options, url, ask)) text += part
+      return text
+    } catch (error) {
+      if (!(error instanceof UnreachableError) || text === '' || tries >= retries) throw error
+    }
+  }
+}
 
 /** Left early, it releases the connection. */
 async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncGenerator<string, void> {

@@ -53,7 +53,7 @@ export function reserveFor(state: RunState, claim: ClaimCall, inputs: PendingCla
   return reserve(
     state,
     { ...claim.reserve, agent },
-    { callId, abandoned, env, claim: { tool: claim.tool, phase, key } },
+    { callId, abandoned, env, claim: { tool: claim.tool, phase, key }, runFence: claim.runFence },
   )
 }
 
@@ -63,12 +63,13 @@ interface Asking {
   readonly env: Env
   readonly callId?: string
   readonly claim?: EventBody<'BudgetExceeded'>['claim']
+  readonly runFence?: number | undefined
   /** Reserved for an attempt that is gone. */
   readonly abandoned?: ReservationState | undefined
 }
 
 function reserve(state: RunState, request: ReserveRequest, input: Asking): Drafts {
-  const { env, callId, abandoned } = input
+  const { env, callId, abandoned, runFence } = input
   const { agent, tokens = 0, cost = '0', provider, model } = request
   const fault = currencyFault(state, request.currency) ?? sumFault(state, { agent, cost })
   if (fault !== undefined) return { kind: 'refuse', refusal: fault }
@@ -77,7 +78,7 @@ function reserve(state: RunState, request: ReserveRequest, input: Asking): Draft
   const ended = expired.map(expiredDraft)
   const exceeded = findExceeded(state, { agent, tokens, cost }, expired)
   if (exceeded !== undefined)
-    return exceededRefusal(state, env, { exceeded, tokens, cost, ended, of: ofClaim(input.claim) })
+    return exceededRefusal(state, env, { exceeded, tokens, cost, ended, of: ofClaim(input.claim), runFence })
 
   const reservationId = env.newId()
   const currency = request.currency ?? (request.cost === undefined ? undefined : state.currency)
@@ -142,22 +143,29 @@ interface Refusing {
   readonly cost?: string
   /** Reservations that the decision ends. */
   readonly ended: readonly Draft[]
+  readonly runFence?: number | undefined
   /** What was refused, where a resume is to be served it. */
   readonly of: Pick<EventBody<'BudgetExceeded'>, 'claim' | 'handoff'>
 }
 
 function exceededRefusal(state: RunState, env: Env, refusing: Refusing): Refused {
-  const { exceeded, ended, of } = refusing
+  const { exceeded, ended, of, runFence } = refusing
   const { agent, scope, dimension, requested } = exceeded
   const { tokens = Number(requested), cost = '0' } = refusing
   const fingerprint = env.digestOf({ agent, tokens, cost, scope, dimension, ...of })
   const record: Draft = { type: 'BudgetExceeded', data: { v: 1, ...exceeded, fingerprint, ...of } }
-  return { ...recordOnce(state, env, { refusal: budgetExceeded(exceeded), record, fingerprint }), before: ended }
+  return {
+    ...recordOnce(state, env, { refusal: budgetExceeded(exceeded), record, fingerprint, runFence }),
+    before: ended,
+  }
 }
 
 type HandedOver = Pick<PostEnvelope, 'agent' | 'tokens'>
 type Placed = HandedOver &
-  Pick<PostEnvelope, 'payload' | 'add' | 'mode' | 'supersedes' | 'moves' | 'manifestHash' | 'scope' | 'occurrence'>
+  Pick<
+    PostEnvelope,
+    'runFence' | 'payload' | 'add' | 'mode' | 'supersedes' | 'moves' | 'manifestHash' | 'scope' | 'occurrence'
+  >
 
 /** The limit that these tokens would pass. */
 function tokensOverLimit(state: RunState, handed: HandedOver, env: Env): Exceeded | undefined {
@@ -178,7 +186,12 @@ export function refusedTokens(state: RunState, envelope: Placed, env: Env): Refu
   const exceeded = tokensOverLimit(state, envelope, env)
   if (exceeded === undefined) return undefined
   const ended = expiredReservations(state, env).map(expiredDraft)
-  return exceededRefusal(state, env, { exceeded, ended, of: { handoff: placeOf(envelope, env) } })
+  return exceededRefusal(state, env, {
+    exceeded,
+    ended,
+    of: { handoff: placeOf(envelope, env) },
+    runFence: envelope.runFence,
+  })
 }
 
 function placeOf(envelope: Placed, env: Env): NonNullable<EventBody<'BudgetExceeded'>['handoff']> {

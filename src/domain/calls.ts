@@ -48,7 +48,12 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: ClaimEnv): D
   }
   const known = callByKey(state, phase, request.key)
   if (known !== undefined && (!isSameCall(known, request) || known.tool !== claim.tool)) {
-    return refuseOnRecord(state, env, { refusal: keyReused(known, request), fingerprint: fingerprintOf(request) })
+    const { runFence } = claim
+    return refuseOnRecord(state, env, {
+      refusal: keyReused(known, request),
+      fingerprint: fingerprintOf(request),
+      runFence,
+    })
   }
   if (known !== undefined) {
     const served = serveRecorded(state, known, env)

@@ -129,12 +129,16 @@ export function covers(scope: string | undefined, inner: string | undefined): bo
 
 /**
  * Refuses and records it: the refusal is evidence that the gate works. An equal one (actor, code, fingerprint) is recorded
- * once a run; past the window's share it answers 429 and records nothing (STR-12).
+ * once a run; past the window's share it answers 429 and records nothing (STR-12). To the code of the run (`runFence`) each is an answer, and recorded (RUN-191).
  */
-export function refuseOnRecord(state: RunState, env: Env, inputs: { refusal: Refusal; fingerprint: Json }): Refused {
+export function refuseOnRecord(
+  state: RunState,
+  env: Env,
+  inputs: { refusal: Refusal; fingerprint: Json; runFence?: number | undefined },
+): Refused {
   const fingerprint = env.digestOf(inputs.fingerprint)
   const record: Draft = { type: 'RequestRefused', data: refusedBody(inputs.refusal, fingerprint) }
-  return recordOnce(state, env, { refusal: inputs.refusal, record, fingerprint })
+  return recordOnce(state, env, { refusal: inputs.refusal, record, fingerprint, runFence: inputs.runFence })
 }
 
 /** The body of RequestRefused: what the answer holds, so that it can be repeated. */
@@ -153,8 +157,9 @@ export function refusedBody(refusal: Refusal, fingerprint: string): EventBody<'R
 export function recordOnce(
   state: RunState,
   env: Env,
-  input: { refusal: Refusal; record: Draft; fingerprint: string },
+  input: { refusal: Refusal; record: Draft; fingerprint: string; runFence?: number | undefined },
 ): Refused {
+  if (input.runFence !== undefined) return refuse(input.refusal, input.record)
   if (state.refusals[refusalKey(env.actor, input.refusal.code, input.fingerprint)] !== undefined) {
     return refuse(input.refusal)
   }

@@ -4,6 +4,10 @@ import { ClaimCall } from '../../schemas/requests.ts'
 import type { ToolOptions } from '../../src/agent/calls/tool-options.ts'
 import { AgentError } from '../../src/agent/errors.ts'
 import { connect, open } from '../../src/agent/index.ts'
+import { agent } from '../../src/agent/loop/agent.ts'
+import { ScriptedModel } from '../../src/agent/loop/scripted-model.ts'
+import { trackOpenAI } from '../../src/agent/models/track-openai.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
 import type { RunOptions } from '../../src/agent/runtime/run-options.ts'
 import { HOMES, rejection } from './homes.ts'
 
@@ -248,5 +252,71 @@ options('options of a runtime and of its ledger are judged where it is opened (R
     assert.equal([error.code, error.evidence.option], ['invalid-option', option])
   }
 })
+
+/** Of each request of a run's code, and of an agent, options that it does not take. */
+const MISSAID: Readonly<Record<string, readonly ((run: Run<null>, tool: never) => unknown)[]>> = {
+  'run.once': [(run) => run.once('n'.repeat(248), () => 1), (run) => run.once('a', () => 1, { lease: 5 } as never)],
+  'run.now': [(run) => run.now({ leaseMs: 5 })],
+  'run.patched': [(run) => run.patched('p'.repeat(257))],
+  'run.scope': [(run) => run.scope('s'.repeat(1025), () => 1), (run) => run.scope(5 as never, () => 1)],
+  'the path': [(run) => run.scope('s'.repeat(600), (one) => one.scope('t'.repeat(600), (two) => two.uuid()))],
+  'run.waitFor': [(run) => run.waitFor('go', { timeout: 5 } as never)],
+  'until is': [(run) => run.sleep(1e15), (run) => run.sleep(new Date(8e15))],
+  'run.handoff': [
+    (run) => run.handoff({ a: 1 }, { agent: 'a', mode: 'merged' as never }),
+    (run) => run.handoff({ a: 1 }, { agent: 'a', supersede: [] } as never),
+    (run) => run.handoff({ a: 1 }, { agent: 'a', tokens: 1.5 }),
+    (run) => run.handoff({ a: 1 }, { agent: 'a', supersedes: [{ path: '/a' } as never] }),
+    (run) => run.handoff({ a: 1 }, { agent: 'a', manifest: { read: [] } as never }),
+    (run) => run.handoff({ a: 1 }, {} as never),
+  ],
+  'run.rollback': [(run) => run.rollback({ reason: '' }), (run) => run.rollback({ step: 1 } as never)],
+  'run.step': [
+    (run) => run.step('', () => ({})),
+    (run) => run.step('a', () => ({}), { repair: 1 } as never),
+    (run) => run.step('a', () => ({}), { retries: -1 }),
+  ],
+  'run.fork': [
+    (run) => run.fork([{ agent: 'a', run: () => ({}) }], { join: 'unoin' as never }),
+    (run) => run.fork([{ agent: 'a', run: () => ({}) }], { join: 'union', discard: 1 } as never),
+    (run) => run.fork([{ agent: 'a', fn: () => ({}) } as never], { join: 'union' }),
+    (run) => run.fork(Array(65).fill({ agent: 'a', run: () => ({}) }), { join: 'union' }),
+  ],
+  'run.saga': [(run) => run.saga([], { nme: 'x' } as never)],
+  'step 1': [(run, tool) => run.saga([{ tool, arg: [1] } as never])],
+  'run.model': [
+    (run) => run.model({ provider: 'p', model: 'm', request: 1, call: () => 1, usages: 1 } as never),
+    (run) => run.model({ provider: 'p', model: 'm', request: 1, call: () => 1, maxOutputTokens: -1 }),
+  ],
+  agent: [
+    () => agent({ model: new ScriptedModel(['a']), tools: [], maxTurn: 3 } as never),
+    () => agent({ model: new ScriptedModel(['a']), tools: [], maxTurns: 0 }),
+    () => agent({ model: 'gpt' as never, tools: [] }),
+  ],
+  conversation: [() => agent({ model: new ScriptedModel(['a']), tools: [] }).generate({ promt: 'x' } as never)],
+  trackOpenAI: [() => trackOpenAI({}, { retrys: 1 } as never)],
+}
+
+options(
+  'what the code of a run requests is judged where it is said, and nothing is recorded of it (RUN-192)',
+  async () => {
+    await using at = await home?.open()
+    const cs = at?.process()
+    const tool = cs?.tool(pay, { name: 'pay' }) as never
+    await cs?.run({ id: 'said', name: 'said' }, async (run) => {
+      for (const [of, asks] of Object.entries(MISSAID)) {
+        for (const [i, ask] of asks.entries()) {
+          const error = (await rejection(Promise.resolve().then(() => ask(run as never, tool)))) as AgentError
+          assert.match(error.message, of, `${of} ${i}`)
+          assert.is(error.code, of === 'until is' ? 'invalid-wait' : 'invalid-option', `${of} ${i}`)
+        }
+      }
+      return null
+    })
+    const events: string[] = []
+    for await (const { type } of at?.connection.events('said') ?? []) events.push(type)
+    assert.equal(events, ['RunStarted', 'RunCompleted'])
+  },
+)
 
 options.run()

@@ -163,5 +163,89 @@ for (const { name, open } of HOMES) {
     assert.equal(ran.toSorted(), [1, 10, 30])
   })
 
+  for (const [code, ask] of Object.entries({
+    'nothing-to-roll-back': (run) => run.rollback(),
+    'unknown-step': async (run) => {
+      for (const n of [1, 2]) await run.handoff({ n }, { agent: 'a' })
+      return run.rollback({ toStep: 9 })
+    },
+    'schema-invalid': (run) => run.waitFor('never', { schema: { type: 'objekt' } }),
+    'manifest-invalid': (run) => run.handoff({ n: 1 }, { agent: 'a', manifest: { schema: { type: 'objekt' } } }),
+    'context-too-large': async (run) => {
+      const half = 'x'.repeat(300 * 1024)
+      await run.handoff({ a: half }, { agent: 'a' })
+      return run.handoff({ b: half }, { agent: 'a', mode: 'merge' })
+    },
+    'fork-open': (run) => {
+      const branch = { agent: 'a', run: async () => ({ a: (await run.once('slow', () => 1)) as number }) }
+      const forks = [['one'], ['two']].map(([name = '']) => run.fork([{ ...branch, name }], { join: 'union' }))
+      return Promise.all(forks)
+    },
+    'currency-mismatch': (_, cs) => cs.tool(async () => 1, { name: 'dear', reserve: { cost: '1.00 EUR' } })(),
+  } satisfies Record<string, (run: Run<null>, cs: Countersign) => Promise<unknown>>)) {
+    test(`code that catches a refusal goes the same way on resume and on replay: ${code} (RUN-191)`, async () => {
+      await using home = await open()
+      const seen: unknown[] = []
+      const life = (cs: Countersign) => {
+        const next = cs.tool(async (n: number) => n, { name: 'next', compensate: 'not-needed' })
+        return async (run: Run<null>): Promise<null> => {
+          const error = (await rejection(ask(run, cs))) as LedgerRefused
+          seen.push([error.name, error.code, error.message, error.evidence, await next(1)])
+          await run.waitFor('go')
+          return null
+        }
+      }
+      const budget = { cost: '5.00 USD' } as const
+      const first = home.process()
+      const left = await rejection(first.run({ id: 'r', name: 'r', budget, whenWaiting: 'leave' }, life(first)))
+      assert.is(codeOf(left), 'run-waiting')
+      await first.signal('r', 'go', 1)
+      const second = home.process()
+      await second.run({ id: 'r', name: 'r', budget }, life(second))
+      const third = home.process()
+      assert.is((await third.replay('r', life(third))).verdict, 'exact')
+      assert.is((seen[0] as unknown[])[1], code)
+      assert.equal(seen, [seen[0], seen[0], seen[0]])
+    })
+  }
+
+  test('a claim that the budget refuses again and again is refused as often on resume and on replay (RUN-191)', async () => {
+    await using home = await open()
+    const seen: string[][] = []
+    const life = (cs: Countersign) => {
+      const dear = cs.tool(async () => 'done', { name: 'dear', reserve: { tokens: 50 }, compensate: 'not-needed' })
+      const hold = cs.tool((cents: number) => held.then(() => cents), {
+        ...{ name: 'hold', reserve: { tokens: 60 }, usage: () => ({ tokens: 1 }), compensate: 'not-needed' },
+      })
+      let release = (): void => undefined
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      return async (run: Run<null>): Promise<null> => {
+        const came: string[] = []
+        seen.push(came)
+        const holding = hold(1)
+        for (let n = 0; came.at(-1) !== 'done'; n += 1) {
+          came.push(await dear().catch((error) => String(codeOf(error))))
+          if (n % 2 === 1) came.push(await run.once('between', () => 'between'))
+          if (n > 22) release()
+          if (n > 22) await holding
+        }
+        await run.waitFor('go')
+        return null
+      }
+    }
+    const budget = { tokens: 100 }
+    const first = home.process()
+    await rejection(first.run({ id: 'r', name: 'r', budget, whenWaiting: 'leave' }, life(first)))
+    await first.signal('r', 'go', 1)
+    const second = home.process()
+    await second.run({ id: 'r', name: 'r', budget }, life(second))
+    const third = home.process()
+    assert.is((await third.replay('r', life(third))).verdict, 'exact')
+    assert.is(seen[0]?.filter((each) => each === 'budget-exceeded').length, 24)
+    assert.equal(seen, [seen[0], seen[0], seen[0]])
+  })
+
   test.run()
 }

@@ -54,6 +54,24 @@ client('a key with a comma goes out in quotes, in which it stays one key (A300)'
   assert.equal([(await complete()).replayed, (await complete()).replayed], [false, true])
 })
 
+client('a large value whose answer is cut amid is asked for again, as often as a command is (RUN-193)', async () => {
+  const cut = (): Response =>
+    new Response(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('["half of')),
+        pull: (controller) => controller.error(new TypeError('other side closed')),
+      }),
+    )
+  const script = scripted(cut(), new TypeError('fetch failed'), cut(), new Response('["whole"]'))
+  assert.equal(await script.client.value('r', 'sha256:1'), ['whole'])
+  assert.is(script.sent.length, 4)
+  const refused = await scripted(cut(), cut(), cut())
+    .clientWith({ retries: 1 })
+    .value('r', 'sha256:1')
+    .catch((error: unknown) => error)
+  assert.instance(refused, UnreachableError)
+})
+
 client('two commands have two keys', async () => {
   const script = scripted(json(200, {}), json(200, {}))
   await script.client.execute('r', { kind: 'complete', body: {} })

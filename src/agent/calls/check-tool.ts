@@ -36,12 +36,14 @@ import type { ApproveOptions, CompensateOptions, ToolOptions, ToolReserve } from
 
 const UNKNOWN = oneOf('retry', 'in-doubt')
 
-const BACKOFF: OptionRules<Backoff> = {
+export const BACKOFF: OptionRules<Backoff> = {
   type: oneOf('fixed', 'exponential'),
   delayMs: milliseconds,
   maxMs: milliseconds,
   jitter: flag,
 }
+
+export const LEASE = within(LEASE_MIN_MS, LEASE_MAX_MS, 'milliseconds')
 
 const COMPENSATE: OptionRules<CompensateOptions<unknown, unknown>> = {
   run: callable,
@@ -91,7 +93,7 @@ const TOOL: OptionRules<ToolOptions> = {
   onUnknown: UNKNOWN,
   dedupe: oneOf('args', 'position'),
   key: callable,
-  leaseMs: within(LEASE_MIN_MS, LEASE_MAX_MS, 'milliseconds'),
+  leaseMs: LEASE,
   reserve: (value) => (typeof value === 'function' ? undefined : group(RESERVE)(value)),
   usage: callable,
   approve: (value) => (typeof value === 'boolean' ? undefined : group(APPROVE)(value)),

@@ -276,7 +276,7 @@ export class OneCall {
       return { kind: 'again' }
     }
     if (revision === undefined && isDecided(refusal.code)) this.#turn.repeated()
-    else this.#turn.refused(revision)
+    else this.#turn.refusedWith({ code: refusal.code, ...(revision !== undefined && { revision }) })
     if (HALTING.has(refusal.code)) session.halt(refusal)
     const { code, message: detail, evidence } = refusal
     throw notApproved(session, this.#spec.name, { code, detail, evidence }) ?? refusal

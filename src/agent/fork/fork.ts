@@ -3,12 +3,15 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
 import { HALTING } from '../halting.ts'
+import { asRecorded } from '../history/budget-refusal.ts'
+import { refusedAsThen } from '../history/refused-as-then.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
+import { checkFork } from './check-fork.ts'
 import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
 import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
@@ -32,6 +35,7 @@ export async function fork<Run>(
 ): Promise<ForkResult> {
   const { session } = at.execution
   session.mustBeActive()
+  checkFork(branches, options)
   const plan = planFork(at.execution, branches, options)
   const key = `fork ${plan.branches.map(({ scope }) => scope).join('\n')}`
   return session.joined(key, 'run.fork', () =>
@@ -63,6 +67,7 @@ class Fork<Run> {
     const recorded = this.#known()
     for (const [name, report] of recorded?.reports ?? []) this.#reports.set(name, report)
     if (recorded?.verdict !== undefined) return this.#served(recorded, recorded.verdict)
+    if (recorded === undefined) this.#refusedAsThen()
     if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
     this.#turn.live()
     const frozen = await this.#open()
@@ -78,6 +83,13 @@ class Fork<Run> {
     } catch (error) {
       throw error instanceof Error ? session.halt(error) : error
     }
+  }
+
+  #refusedAsThen(): void {
+    const { session } = this.#place
+    for (const { manifest } of this.#plan.branches)
+      if (manifest !== undefined) refusedAsThen(session, this.#turn, { kind: 'manifest', body: manifest.body })
+    refusedAsThen(session, this.#turn, { kind: 'fork', body: forkRequest(this.#plan, session.fence) })
   }
 
   /** Winner and order are those on record. What the branches called counts as requested. */
@@ -102,11 +114,15 @@ class Fork<Run> {
     await session.mayGoLive(this.#place, { what: 'fork', name, scope: this.#place.scope })
     const policies = [session.pipeline.policy, ...this.#plan.branches.map(({ manifest }) => manifest?.body.policy)]
     if (policies.some((policy) => policy?.judge === 'reject')) await session.judging.settled()
-    for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)
+    for (const { manifest } of this.#plan.branches)
+      if (manifest !== undefined) await register(session, manifest, this.#turn)
     const { connection } = liveOf(session)
     const body = forkRequest(this.#plan, session.fence)
     const reply = await reach(session, () => connection.execute(session.runId, { kind: 'fork', body }))
-    if (!reply.ok) throw this.#refused(new LedgerRefused(reply.problem))
+    if (!reply.ok) {
+      this.#turn.refusedWith(reply.problem)
+      throw this.#refused(new LedgerRefused(asRecorded(reply.problem)))
+    }
     this.#forkId = textOf(reply.body, 'forkId')
     return reply.body.frozen as JsonObject
   }
@@ -162,7 +178,7 @@ class Fork<Run> {
         this.#turn.answered(reply.body)
         return { verdict: verdictOf(reply.body), body: reply.body }
       }
-      this.#turn.refused(reply.problem.revision)
+      this.#turn.refusedWith(reply.problem)
       const refusal = new LedgerRefused(reply.problem)
       if (!FAILED.has(refusal.code)) throw this.#refused(refusal)
       return { verdict: verdictOf(refusal.evidence), body: refusal.evidence }

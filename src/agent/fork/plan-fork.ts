@@ -3,6 +3,7 @@ import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { StartFork } from '../../../schemas/requests.ts'
 import { AgentError } from '../errors.ts'
 import { manifestRequest } from '../pipeline/manifest.ts'
+import { checkPlace } from '../runtime/check-place.ts'
 import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
 import type { BranchOf, ForkOptions } from './fork-types.ts'
 
@@ -61,7 +62,9 @@ function namesOf(branches: readonly BranchOf<never>[]): string[] {
 function scopeOf(execution: ExecutionContext, name: string): string {
   const path = joined(execution.scope, `fork:${name.replaceAll('#', '%23')}`)
   const count = execution.session.occurrence(execution.scope, `fork ${name}`)
-  return count === 0 ? path : `${path}#${count + 1}`
+  const scope = count === 0 ? path : `${path}#${count + 1}`
+  checkPlace(scope)
+  return scope
 }
 
 /** As the ledger opens it. */

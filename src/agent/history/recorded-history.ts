@@ -1,6 +1,8 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { requestMark } from '../../../schemas/refused-request.ts'
 import { blindCallKey } from '../../signing/blind.ts'
+import { jsonDigest } from '../../signing/digests.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import type { DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { RecordedRequests } from '../models/conversation.ts'
@@ -47,6 +49,9 @@ export type HistoryMatch =
   | { readonly kind: 'refused'; readonly refusal: Problem; readonly after: number }
   | { readonly kind: 'nothing' }
 
+type Requested = Parameters<typeof requestMark>[0]
+type Refused = Pick<RecordedRefusal, 'refusal' | 'after'>
+
 const SHOWN_MAX = 10
 
 export class RecordedHistory {
@@ -58,7 +63,8 @@ export class RecordedHistory {
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
   readonly #children = new Map<string, RecordedCall[]>()
   readonly #servedAttempts = new Map<string, number>()
-  readonly #servedRefusals = new Set<string>()
+  /** How many of each call. */
+  readonly #servedRefusals = new Map<string, number>()
   /** Undone by a rollback that the current code has reached as well. */
   readonly #undone = new Set<string>()
 
@@ -134,8 +140,9 @@ export class RecordedHistory {
     const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
     const refusal = this.#refusalOf(request, first)
     if (refusal !== undefined) {
-      this.#servedRefusals.add(this.#slot(request.phase, request.key))
-      return { kind: 'refused', ...refusal }
+      const { place, ...served } = refusal
+      this.#servedRefusals.set(this.#slot(request.phase, request.key), place + 1)
+      return { kind: 'refused', ...served }
     }
     if (call === undefined) {
       const { refusal: denied, refusedAfter: after = 0 } = this.#approvalOf(request) ?? {}
@@ -256,14 +263,46 @@ export class RecordedHistory {
     return this.run.approvals.get(this.#slot(phase, key))
   }
 
-  /** What the budget answered at this point: once, as it was answered once. */
-  #refusalOf({ phase, key }: RequestedCall, attempts: number): RecordedRefusal | undefined {
+  /** What was answered at this point in place of an outcome: each once, as it was answered once. */
+  #refusalOf(
+    { phase, key }: RequestedCall,
+    attempts: number,
+  ): (RecordedRefusal & { readonly place: number }) | undefined {
     const slot = this.#slot(phase, key)
-    const recorded = this.run.refusals.get(slot)
-    if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
+    const all = this.#refusalsOf(slot, { phase, key })
+    const place = all.findIndex(
+      (each, i) => i >= (this.#servedRefusals.get(slot) ?? 0) && attempts <= each.afterAttempts,
+    )
+    const recorded = all[place]
+    if (recorded === undefined) return undefined
     const before = this.run.byKey.get(slot)?.at(-1)?.attempts.slice(attempts, recorded.afterAttempts) ?? []
     // Attempts that no code saw the end of are passed over, here as well.
-    return before.every(isUnseen) ? recorded : undefined
+    return before.every(isUnseen) ? { ...recorded, place } : undefined
+  }
+
+  /** By the budget, and for other reasons, in order. */
+  #refusalsOf(slot: string, claim: Pick<RequestedCall, 'phase' | 'key'>): readonly RecordedRefusal[] {
+    const { refusals, byKey } = this.run
+    const others = this.#refused({ kind: 'claim', body: { ...claim, runFence: 0 } })
+    const byBudget = refusals.get(slot) ?? []
+    if (others.length === 0) return byBudget
+    const attempts = byKey.get(slot)?.at(-1)?.attempts ?? []
+    const afterAttempts = (after: number): number =>
+      attempts.filter(({ endedAfter = Number.POSITIVE_INFINITY }) => endedAfter <= after).length
+    return [...byBudget, ...others.map((each) => ({ ...each, afterAttempts: afterAttempts(each.after) }))].toSorted(
+      (a, b) => a.after - b.after,
+    )
+  }
+
+  /** What the code was refused when it requested this, where it may have caught that. */
+  refused(requested: Requested): Refused | undefined {
+    return this.#refused(requested)[0]
+  }
+
+  #refused(requested: Requested): readonly Refused[] {
+    if (this.run.refused.size === 0) return []
+    const mark = requestMark(requested)
+    return mark === undefined ? [] : (this.run.refused.get(jsonDigest(mark)) ?? [])
   }
 
   #diverged(identity: RequestedCall, expected: readonly RecordedCall[], stack = stackHere()): ResumeDiverged {

@@ -3,6 +3,7 @@ import { eachOf, ignore } from '../../../projections/fold-table.ts'
 import type { LedgerErrorCode } from '../../../schemas/error-code.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { ANSWERS_TO_CODE, toldRefusal } from '../../../schemas/refused-request.ts'
 import type { BudgetLimits, Failure, ValueRef } from '../../../schemas/values.ts'
 import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
@@ -100,7 +101,9 @@ export interface RecordedRun {
   readonly calls: Map<string, RecordedCall>
   /** Forward and model calls by key, oldest generation first. */
   readonly byKey: Map<string, RecordedCall[]>
-  readonly refusals: Map<string, RecordedRefusal>
+  readonly refusals: Map<string, readonly RecordedRefusal[]>
+  /** What code was refused otherwise, by the digest of its request (`requestMark`). */
+  readonly refused: Map<string, readonly Pick<RecordedRefusal, 'refusal' | 'after'>[]>
   /** Calls that waited, or wait, for an approval and were not made, by key: the newest of each. */
   readonly approvals: Map<string, RecordedApproval>
   /** Waits for signals and times, each as a call of its place. */
@@ -131,6 +134,7 @@ export function newRecord(): RecordedRun {
     calls: new Map(),
     byKey: new Map(),
     refusals: new Map(),
+    refused: new Map(),
     approvals: new Map(),
     waits: new Map(),
     heldSignals: new Map(),
@@ -164,15 +168,7 @@ const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.ha
 const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
 
 const FOLDS = {
-  ...ignore(
-    'RunResumed',
-    'RunBranched',
-    'ChildRunStarted',
-    'RedactionChanged',
-    'RunKeyDisclosed',
-    'RequestRefused',
-    'SnapshotTaken',
-  ),
+  ...ignore('RunResumed', 'RunBranched', 'ChildRunStarted', 'RedactionChanged', 'RunKeyDisclosed', 'SnapshotTaken'),
   ...ignore('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...ignore('ToolDefinitionsSeen', 'CaptureGap'),
   ...ignore('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
@@ -211,6 +207,11 @@ const FOLDS = {
   },
   ToolCallClaimed: foldClaim,
   BudgetExceeded: foldRefusal,
+  RequestRefused: (run, _, { code, detail, evidence = {}, fingerprint }) => {
+    if (!ANSWERS_TO_CODE.has(code)) return
+    const refusal = { code: code as LedgerErrorCode, ...toldRefusal(detail, evidence) }
+    run.refused.set(fingerprint, [...(run.refused.get(fingerprint) ?? []), { refusal, after: run.events }])
+  },
   CompensationStarted: (run, _, { scope, reason }) => {
     run.rollbacks.push({ scope, reason, after: run.events })
   },
@@ -274,7 +275,8 @@ function foldRefusal(run: RecordedRun, event: RunEvent, exceeded: EventBody<'Bud
   if (claim === undefined) return
   const slot = slotOf(claim.phase, claim.key)
   const attempts = run.byKey.get(slot)?.at(-1)?.attempts ?? []
-  run.refusals.set(slot, { after: run.events, afterAttempts: attempts.length, refusal: budgetRefusal(exceeded) })
+  const refused = { after: run.events, afterAttempts: attempts.length, refusal: budgetRefusal(exceeded) }
+  run.refusals.set(slot, [...(run.refusals.get(slot) ?? []), refused])
 }
 
 export const slotOf = (phase: string, key: string): string => `${phase} ${key}`

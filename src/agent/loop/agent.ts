@@ -5,11 +5,14 @@
 import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'
+import { LEASE } from '../calls/check-tool.ts'
 import { AgentError } from '../errors.ts'
+import { aName, anyText, atLeast1, checkOptions, type OptionRules } from '../option-rules.ts'
 import { currentExecution, type ExecutionContext, joined } from '../runtime/execution-context.ts'
 import { rollBackScope } from '../saga/roll-back-scope.ts'
 import { failureTypeOf } from '../tracing/spanned.ts'
 import { askModel, type History, namedModel } from './ask-model.ts'
+import { aModel, checkConversation, someTools } from './check-agent.ts'
 import { type DescribedTool, describeTools, type LoopTool } from './describe-tools.ts'
 import type { AssistantMessage, Message, Model, ToolMessage, ToolRequest } from './messages.ts'
 import { TurnFailed, takeTurn } from './turn.ts'
@@ -75,6 +78,16 @@ export interface Agent {
 const TURNS_MAX = 20
 const CALLS_PER_TURN_MAX = 64
 
+const AGENT: OptionRules<AgentOptions> = {
+  model: aModel,
+  tools: someTools,
+  name: aName,
+  system: anyText,
+  maxTurns: atLeast1,
+  maxCallsPerTurn: atLeast1,
+  leaseMs: LEASE,
+}
+
 /**
  * An agent over a model and tools of one runtime. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`.
  * @example
@@ -93,6 +106,7 @@ const CALLS_PER_TURN_MAX = 64
  * ```
  */
 export function agent(options: AgentOptions): Agent {
+  checkOptions('agent', options, AGENT, ['model', 'tools'])
   const { name = 'agent', maxTurns = TURNS_MAX, maxCallsPerTurn = CALLS_PER_TURN_MAX } = options
   const tools = describeTools(options.tools)
   const loop: Loop = {
@@ -105,6 +119,7 @@ export function agent(options: AgentOptions): Agent {
   }
   /** Where the code stands now is where the conversation is held, whoever reads it. */
   const conversationOf = (conversation: Conversation, isRead = false): AsyncGenerator<AgentPart, Answer> => {
+    checkConversation(conversation)
     const execution = placeHere(name, tools)
     const begun =
       'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]

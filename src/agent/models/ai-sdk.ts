@@ -1,10 +1,12 @@
 /** @module `aiSdkMiddleware`: language and embedding models of the AI SDK (`ai` from version 6, V3), by `wrapLanguageModel` and `wrapEmbeddingModel`. */
+
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
 import { thrownText } from '../thrown.ts'
 import { askModel, type ModelAsk, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
+import { checkModelSettings } from './check-model.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
@@ -79,6 +81,7 @@ export interface AiSdkMiddleware {
  * ```
  */
 export function aiSdkMiddleware(settings: ModelSettings = {}): AiSdkMiddleware {
+  checkModelSettings('aiSdkMiddleware', settings)
   return {
     specificationVersion: 'v3',
     wrapGenerate: ({ model, params }) => generate(model, params, settings),

@@ -1,7 +1,9 @@
 /** @module `run.model`: any provider, by hand. */
 import type { Json } from '../../../schemas/json.ts'
+import { amount, aName, anything, callable, checkOptions, group, type OptionRules } from '../option-rules.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { askModel, type ModelCallContext } from './ask-model.ts'
+import { MODEL_SETTINGS } from './check-model.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
@@ -22,11 +24,27 @@ export interface ModelCall<Request, Response> extends ModelSettings {
   readonly estimate?: { readonly inputTokens?: number; readonly outputTokens?: number }
 }
 
+const ESTIMATE: OptionRules<NonNullable<ModelCall<unknown, unknown>['estimate']>> = {
+  inputTokens: amount,
+  outputTokens: amount,
+}
+
+const CALL: OptionRules<ModelCall<unknown, unknown>> = {
+  ...MODEL_SETTINGS,
+  provider: aName,
+  model: aName,
+  request: anything,
+  call: callable,
+  usage: callable,
+  estimate: group(ESTIMATE),
+}
+
 /** The response as it would be read back from JSON, so that live and recorded ones are the same. */
 export async function callModel<Request, Response>(
   execution: ExecutionContext,
   query: ModelCall<Request, Response>,
 ): Promise<Response> {
+  checkOptions('run.model', query, CALL, ['provider', 'model', 'call'])
   const { provider, model, estimate = {}, ...settings } = query
   const request = jsonable(query.request, `the request to ${provider}/${model}`)
   const count = settings.countTokens ?? bytesOf

@@ -1,4 +1,5 @@
 /** @module `trackAnthropic`: the `@anthropic-ai/sdk` client, or one of its shape. */
+import { checkModelSettings } from './check-model.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 import { errorsOf } from './provider-failure.ts'
@@ -31,6 +32,7 @@ const PROVIDER = 'anthropic'
  * ```
  */
 export function trackAnthropic<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
+  checkModelSettings('trackAnthropic', settings)
   const errors = errorsOf(client)
   const create = (dial: (...args: readonly unknown[]) => unknown, args: readonly unknown[]) => {
     const [request, options] = args.map(fieldsIn)

@@ -1,4 +1,5 @@
 /** @module `trackOllama`: the `ollama` client, or one of its shape. */
+import { checkModelSettings } from './check-model.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 import { askAnswer, askChunks, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
@@ -24,6 +25,7 @@ const PROVIDER = 'ollama'
  * ```
  */
 export function trackOllama<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
+  checkModelSettings('trackOllama', settings)
   const ask = (dial: (...args: readonly unknown[]) => unknown, [input]: readonly unknown[]) => {
     const request = fieldsIn(input)
     // The client writes into the request it receives, and knows no signal but the stream's own `abort`.

@@ -1,5 +1,8 @@
 /** @module `trackOpenAI`: the `openai` client, or one of its shape. */
+
 import type { ErrorClass } from '../calls/caught-error.ts'
+import { aName } from '../option-rules.ts'
+import { checkModelSettings } from './check-model.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 import { errorsOf } from './provider-failure.ts'
@@ -40,6 +43,7 @@ export interface OpenAISettings extends ModelSettings {
  * ```
  */
 export function trackOpenAI<Client extends object>(client: Client, settings: OpenAISettings = {}): Client {
+  checkModelSettings('trackOpenAI', settings, { provider: aName })
   const { provider = 'openai' } = settings
   return trackClient(client, openAiMap(provider, settings, errorsOf(client)))
 }

@@ -1,7 +1,9 @@
 /** @module `trackRunnable`: chat models and other Runnables of LangChain (`@langchain/core` from version 1), wrapped and enforcing. */
 
 import { type Json, parseJson } from '../../../schemas/json.ts'
+import { aName, callable } from '../option-rules.ts'
 import { askModel } from './ask-model.ts'
+import { checkModelSettings } from './check-model.ts'
 import { loaded, type Method, type RunnableSettings, usageOfMessage, withoutIds } from './lang-chain.ts'
 import { generated, streamed } from './lang-chain-model.ts'
 import { bytesOf } from './model-settings.ts'
@@ -27,6 +29,7 @@ import { placeOfModelCall } from './track-client.ts'
  * ```
  */
 export function trackRunnable<Target extends object>(runnable: Target, settings: RunnableSettings): Target {
+  checkModelSettings('trackRunnable', settings, { provider: aName, model: aName, load: callable })
   return typeof Reflect.get(runnable, '_generate') === 'function'
     ? trackChatModel(runnable, settings)
     : trackWhole(runnable, settings)

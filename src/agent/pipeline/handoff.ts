@@ -8,11 +8,13 @@ import { recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import { HALTING } from '../halting.ts'
 import { asRecorded } from '../history/budget-refusal.ts'
+import { refusedAsThen } from '../history/refused-as-then.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
 import { notRecordable } from '../too-large.ts'
+import { checkHandoff, checkRollback } from './check-handoff.ts'
 import { inHandoffSpan } from './handoff-span.ts'
 import type {
   Envelope,
@@ -36,6 +38,7 @@ export async function handOff(
   payload: object,
   options: HandoffOptions,
 ): Promise<HandoffResult> {
+  checkHandoff(options)
   mustNotBeStep(execution, options.agent)
   return handOffAt(execution, payload, options)
 }
@@ -59,6 +62,19 @@ export async function handOffAt(
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, add, supersedes, moves, manifestHash: registered?.hash })
+  const body: PostEnvelope = {
+    agent,
+    payload: value,
+    mode,
+    occurrence: request.occurrence,
+    runFence: session.fence,
+    ...(add !== undefined && { add }),
+    ...(scope !== undefined && { scope }),
+    ...(tokens !== undefined && { tokens }),
+    ...(registered !== undefined && { manifestHash: registered.hash }),
+    ...(supersedes !== undefined && { supersedes: [...supersedes] }),
+    ...(moves !== undefined && { moves: [...moves] }),
+  }
   const seen = { served: false }
   const delegated = async (turn: Turn): Promise<HandoffResult> => {
     const before = session.pipeline.view.now().context
@@ -67,6 +83,8 @@ export async function handOffAt(
       turn.recorded(overBudget.index)
       throw new LedgerRefused(overBudget.refusal)
     }
+    if (registered !== undefined) refusedAsThen(session, turn, { kind: 'manifest', body: registered.body })
+    refusedAsThen(session, turn, { kind: 'envelope', body })
     const fact = servedFact(session, request, content)
     seen.served = fact !== undefined || session.live === undefined
     if (fact !== undefined) {
@@ -77,20 +95,7 @@ export async function handOffAt(
     await session.mayGoLive(execution, { what: 'handoff', name: agent, scope })
     const refusesUnjudged = [session.pipeline.policy, manifest?.policy].some((policy) => policy?.judge === 'reject')
     if (refusesUnjudged) await session.judging.settled()
-    if (registered !== undefined) await register(session, registered)
-    const body: PostEnvelope = {
-      agent,
-      payload: value,
-      mode,
-      occurrence: request.occurrence,
-      runFence: session.fence,
-      ...(add !== undefined && { add }),
-      ...(scope !== undefined && { scope }),
-      ...(tokens !== undefined && { tokens }),
-      ...(registered !== undefined && { manifestHash: registered.hash }),
-      ...(supersedes !== undefined && { supersedes: [...supersedes] }),
-      ...(moves !== undefined && { moves: [...moves] }),
-    }
+    if (registered !== undefined) await register(session, registered, turn)
     return considered(session, before, await posted(session, body, turn))
   }
   return tracked(session, request, (turn) => inHandoffSpan(execution, { agent, seen }, () => delegated(turn)))
@@ -109,6 +114,7 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
   const { reason = REASON, toStep } = options
   const { session, scope } = execution
   session.mustBeActive()
+  checkRollback(options)
   mustNotBeStep(execution, execution.step?.agent ?? '')
   const query: RequestedFact = {
     what: 'rollback',
@@ -116,19 +122,20 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
     scope,
     occurrence: session.pipeline.occurrence('rollback', scope, ''),
   }
+  const body = {
+    reason,
+    occurrence: query.occurrence,
+    runFence: session.fence,
+    ...(toStep !== undefined && { toStep }),
+    ...(scope !== undefined && { scope }),
+  }
   return tracked(session, query, async (turn) => {
+    refusedAsThen(session, turn, { kind: 'rollback', body })
     const fact = servedFact(session, query, { reason })
     if (fact !== undefined) turn.recorded(fact.index)
     else turn.live()
     if (fact?.kind === 'rewound') return rewound(session, fact)
     await session.mayGoLive(execution, { what: 'handoff', name: 'a rollback', scope })
-    const body = {
-      reason,
-      occurrence: query.occurrence,
-      runFence: session.fence,
-      ...(toStep !== undefined && { toStep }),
-      ...(scope !== undefined && { scope }),
-    }
     const { connection } = liveOf(session)
     const reply = await reach(session, () => connection.execute(session.runId, { kind: 'rollback', body }))
     if (!reply.ok) throw refused(session, reply, turn)
@@ -194,12 +201,16 @@ function servedFact(session: Session, request: RequestedFact, content: JsonObjec
   }
 }
 
-export async function register(session: Session, { body, hash }: ReturnType<typeof manifestRequest>): Promise<void> {
+export async function register(
+  session: Session,
+  { body, hash }: ReturnType<typeof manifestRequest>,
+  turn?: Turn,
+): Promise<void> {
   const { manifests } = session.pipeline
   if (manifests.get(body.agent) === hash) return
   const { connection } = liveOf(session)
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'manifest', body }))
-  if (!reply.ok) throw refused(session, reply)
+  if (!reply.ok) throw refused(session, reply, turn)
   manifests.set(body.agent, hash)
 }
 
@@ -265,7 +276,7 @@ function rewindFacts(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
 }
 
 function refused(session: Session, reply: Extract<Reply, { ok: false }>, turn?: Turn): LedgerRefused {
-  turn?.refused(reply.problem.revision)
+  turn?.refusedWith(reply.problem)
   const refusal = new LedgerRefused(asRecorded(reply.problem))
   return HALTING.has(refusal.code) ? session.halt(refusal) : refusal
 }

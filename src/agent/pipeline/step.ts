@@ -4,6 +4,7 @@ import { AgentError, HandoffRefused } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { scopeBelow } from '../runtime/scope.ts'
 import { type AgentTurn, agentSpec } from './agent-spec.ts'
+import { checkStep } from './check-handoff.ts'
 import { handOffAt, mustNotBeBranch } from './handoff.ts'
 import type { Finding, HandoffResult, Manifest } from './handoff-types.ts'
 import { manifestRequest } from './manifest.ts'
@@ -20,6 +21,7 @@ export async function runStep(
 ): Promise<StepResult> {
   const { session } = execution
   session.mustBeActive()
+  checkStep(agent, options)
   mustNotBeBranch(execution, agent)
   const repairs = repairsOf(options)
   const manifest = manifestOf(options)

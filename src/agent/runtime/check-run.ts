@@ -1,12 +1,15 @@
 /** @module The options of a run, judged where it is started. */
 
 import { NAME_MAX_CHARS, TAGS_MAX } from '../../../schemas/value-forms.ts'
+import { LEASE } from '../calls/check-tool.ts'
+import type { ToolOptions } from '../calls/tool-options.ts'
 import {
   amount,
   aName,
   anObject,
   anything,
   aSignal,
+  chars,
   checkOptions,
   either,
   flag,
@@ -14,6 +17,7 @@ import {
   names,
   type OptionRules,
   oneOf,
+  type Rule,
   text,
 } from '../option-rules.ts'
 import type { BudgetOptions, RunOptions } from './run-options.ts'
@@ -24,7 +28,7 @@ const LIMIT: OptionRules<AgentLimit> = { tokens: amount, cost: text }
 
 const BUDGET: OptionRules<BudgetOptions> = { ...LIMIT, agents: limitsFault, hard: flag }
 
-function limitsFault(agents: unknown): string | undefined {
+function limitsFault(agents: unknown): ReturnType<Rule> {
   if (typeof agents !== 'object' || agents === null) return 'an object with a limit for each agent'
   return Object.values(agents)
     .map(group(LIMIT))
@@ -53,4 +57,22 @@ const RUN: OptionRules<RunOptions> = {
 export function checkRun(method: 'run' | 'saga' | 'branch', options: object): void {
   const rules = method === 'branch' ? { ...RUN, atStep: amount } : RUN
   checkOptions(`cs.${method}`, options, rules)
+}
+
+const VALUE: OptionRules<Pick<ToolOptions, 'leaseMs'>> = { leaseMs: LEASE }
+const SAGA: OptionRules<{ readonly name: string }> = { name: aName }
+
+/** Of `run.once` and its kin. Throws `invalid-option`. */
+export function checkValue(method: string, options: unknown = {}): void {
+  checkOptions(`run.${method}`, options, VALUE)
+}
+
+/** A name of a value, a patch or a scope, of so many characters at most. Throws `invalid-option`. */
+export function checkName(method: string, name: unknown, most: number): void {
+  checkOptions(`run.${method}`, { name }, { name: chars(1, most) }, ['name'])
+}
+
+/** Throws `invalid-option`. */
+export function checkSagaOptions(options: unknown): void {
+  checkOptions('run.saga', options, SAGA)
 }

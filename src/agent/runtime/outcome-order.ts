@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers'
 import { pause } from '../../client/transport.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
-import type { Connection, Reply } from './connection.ts'
+import type { Connection, Problem, Reply } from './connection.ts'
 import { type HeldRequest, HeldRequests } from './held-requests.ts'
 import { Patience } from './patience.ts'
 
@@ -34,6 +34,8 @@ export interface Turn {
   answered(answer: Extract<Reply, { ok: true }>['body']): void
   /** It refused, and may have recorded that. */
   refused(revision: number | undefined): void
+  /** The same, of a request of code: what no ledger reads (`invalid-body`) is on no record, and refused again wherever it is said. */
+  refusedWith(problem: Pick<Problem, 'code' | 'revision'>): void
   /** It was recorded before all that has not been handed over. */
   repeated(): void
 }
@@ -87,6 +89,11 @@ class OneTurn implements Turn {
     this.#came(revision === undefined ? this.#order.lastPlace + UNTOLD : this.#order.run.placeOf({ revision }))
   }
 
+  refusedWith({ code, revision }: Pick<Problem, 'code' | 'revision'>): void {
+    if (UNREAD.has(code)) this.repeated()
+    else this.refused(revision)
+  }
+
   repeated(): void {
     this.#came(0)
   }
@@ -101,6 +108,8 @@ class OneTurn implements Turn {
     this.#order.plan()
   }
 }
+
+const UNREAD: ReadonlySet<string> = new Set(['invalid-body', 'policy-invalid'])
 
 /** Behind the last event that was heard of, and before the next. */
 const UNTOLD = 0.5

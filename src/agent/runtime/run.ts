@@ -1,5 +1,6 @@
 /** @module What the body of a run is handed: calls by hand, values that come from the record, and scopes. */
 import type { Json } from '../../../schemas/json.ts'
+import { NAME_MAX_CHARS, SCOPE_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import { callTool } from '../calls/call.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
 import type { DefinedTool, FunctionTool, ToolOptions } from '../calls/tool-options.ts'
@@ -18,6 +19,7 @@ import { carrySaga, type SagaOptions } from '../saga/saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type Until, type WaitOptions, waitFor } from '../waits/wait-for.ts'
+import { checkName, checkSagaOptions, checkValue } from './check-run.ts'
 import type { Reads } from './connection.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import type { RunBudget, RunCall } from './read-types.ts'
@@ -108,6 +110,9 @@ export interface Run<Input = Json, Keeps = never> {
   context(): Promise<Established>
 }
 
+const ONCE = 'run.once:'
+const PATCHED = 'run.patched:'
+
 export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Input> {
   const { session } = execution
   /** Where the code stands now, if that is below this run's own place; else here. */
@@ -136,11 +141,22 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
         return Promise.reject(new AgentError('unknown-tool', 'run.call takes a tool that cs.tool made'))
       return callTool(here(), spec, args) as Promise<never>
     },
-    once: (name, fn, options) => once(`run.once:${name}`, fn, options),
-    now: async (options) => new Date(await once('run.now', () => new Date().toISOString(), options)),
-    uuid: (options) => once('run.uuid', () => globalThis.crypto.randomUUID() as string, options),
+    once: async (name, fn, options) => {
+      checkName('once', name, NAME_MAX_CHARS - ONCE.length)
+      checkValue('once', options)
+      return once(`${ONCE}${name}`, fn, options)
+    },
+    now: async (options) => {
+      checkValue('now', options)
+      return new Date(await once('run.now', () => new Date().toISOString(), options))
+    },
+    uuid: async (options) => {
+      checkValue('uuid', options)
+      return once('run.uuid', () => globalThis.crypto.randomUUID() as string, options)
+    },
     patched: async (id) => {
-      const tool = `run.patched:${id}`
+      checkName('patched', id, NAME_MAX_CHARS - PATCHED.length)
+      const tool = `${PATCHED}${id}`
       const at = `${here().scope ?? ''}\n${id}`
       const patched = session.patches.get(at) ?? (passedBefore(here(), tool) ? false : once(tool, () => true))
       session.patches.set(at, patched)
@@ -152,11 +168,16 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
       await waitFor(here(), { until })
     },
     scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
+      checkName('scope', name, SCOPE_MAX_CHARS)
       const inner = { ...here(), scope: scopeBelow(here(), name) }
       return await runWithin(inner, () => fn(runOf(inner, input)))
     },
     model: async (call) => callModel(here(), call),
-    saga: (steps, options) => at((place) => carrySaga(place, steps, options)),
+    saga: (steps, options = {}) =>
+      at((place) => {
+        checkSagaOptions(options)
+        return carrySaga(place, steps, options)
+      }),
     fork: (branches, options) =>
       at((execution) => fork({ execution, runOf: (inner) => runOf(inner, input) }, branches, options)),
     handoff: (payload, options) => at((place) => handOff(place, payload, options)),

@@ -16,6 +16,7 @@ import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
 import { PartsFirst } from '../streams/parts-first.ts'
+import { checkPlace } from './check-place.ts'
 import type { Connection, Reads } from './connection.ts'
 import type { HeldRequest, Precedence } from './held-requests.ts'
 import { OutcomeOrder } from './outcome-order.ts'
@@ -46,6 +47,7 @@ export interface SessionOptions {
 
 /** Where the code is that requests. */
 interface Place {
+  readonly scope?: string | undefined
   readonly ancestors: readonly { readonly callId: string }[]
   readonly branch?: { readonly scope: string; readonly signal: AbortSignal }
 }
@@ -297,7 +299,8 @@ export class Session {
    * Does work at a place of the code. Where it says that the run goes no further here, whatever the calls and the branch around that place make of it is no
    * outcome.
    */
-  async workAt<T>({ ancestors, branch }: Place, work: () => Promise<T>): Promise<T> {
+  async workAt<T>({ ancestors, branch, scope }: Place, work: () => Promise<T>): Promise<T> {
+    checkPlace(scope)
     try {
       return await work()
     } catch (error) {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
+import { anything, checkOptions, type OptionRules, text } from '../option-rules.ts'
 
 /** One step: a tool and its arguments. Throws `invalid-saga`, `unknown-tool`. */
 export interface SagaStep {
@@ -27,7 +28,9 @@ export interface PlannedStep {
   readonly onFailure: 'roll-back' | 'continue'
 }
 
-/** Throws `invalid-saga` and `unknown-tool`. */
+const STEP: OptionRules<SagaStep> = { tool: anything, args: anything, id: text, onFailure: anything }
+
+/** Throws `invalid-saga`, `invalid-option` and `unknown-tool`. */
 export function planSaga(steps: SagaSteps, registry: ToolRegistry): readonly (readonly PlannedStep[])[] {
   if (!Array.isArray(steps)) throw invalid('a saga is a list of steps and groups of steps', {})
   registry.mustBeWhole()
@@ -50,6 +53,7 @@ function planStep(
   if (typeof step !== 'object' || step === null || Array.isArray(step) || !('tool' in step)) {
     throw invalid(`step ${place} is no {tool, args}: a group holds steps, not groups`, { step: place })
   }
+  checkOptions(`step ${place}`, step, STEP)
   const { tool, args, id = place, onFailure } = step as SagaStep
   const spec = typeof tool === 'string' ? registry.get(tool) : registered(specOf(tool), registry)
   if (spec === undefined) {

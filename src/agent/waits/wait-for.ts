@@ -1,7 +1,8 @@
 /** @module `run.waitFor` and `run.sleep`: a wait from its beginning to its end, served from the record, or polled until the ledger says that it is over (RUN-66). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
+import { NAME_MAX_CHARS, WAIT_MAX_MS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
+import type { Command } from '../../client/commands.ts'
 import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { type CallIdentity, identifyCall } from '../calls/call-identity.ts'
 import { identifying } from '../calls/recordable.ts'
@@ -9,6 +10,9 @@ import { tell } from '../calls/tell.ts'
 import { toolSpec } from '../calls/tool-spec.ts'
 import { AgentError, LedgerRefused, RunWaiting, WaitTimedOut } from '../errors.ts'
 import { HALTING } from '../halting.ts'
+import { asRecorded } from '../history/budget-refusal.ts'
+import { refusedAsThen } from '../history/refused-as-then.ts'
+import { anything, checkOptions, type OptionRules } from '../option-rules.ts'
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
 import type { Precedence } from '../runtime/held-requests.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
@@ -32,12 +36,18 @@ export interface Waited extends WaitOptions {
   readonly name?: string
 }
 
+/** What they take is told by `waitBody`. */
+const WAIT: OptionRules<Waited> = { name: anything, until: anything, schema: anything }
+
+/** What four digits of a year can say. */
+const LATEST_MS = Date.UTC(9999, 11, 31)
 const FIRST_LOOK_MS = 100
 const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
 
 /** The payload of the signal; null where only time ends it. Throws `WaitTimedOut`, `invalid-wait`. */
 export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
+  checkOptions(waited.name === undefined ? 'run.sleep' : 'run.waitFor', waited, WAIT)
   const body = waitBody(waited)
   if (execution.undoing === true) throw invalid('a compensation cannot wait: it would hold up the rollback')
   return execution.session.workAt(execution, () => endOfWait(execution, body))
@@ -82,6 +92,7 @@ class Wait {
     const { session } = execution
     const recorded = this.#remembered()
     if (recorded !== undefined) return this.#outcome(recorded)
+    refusedAsThen(session, this.#turn, this.#command())
     this.#turn.live()
     await session.mayGoLive(execution, { what: 'call', name: tool, scope: execution.scope, first: this.#first })
     if (session.live === undefined)
@@ -122,19 +133,25 @@ class Wait {
     throw new WaitTimedOut({ runId: this.#identity.execution.session.runId, name, waitId, until })
   }
 
-  async #ask(): Promise<JsonObject> {
+  #command(): Extract<Command, { kind: 'wait' }> {
     const { execution, occurrence } = this.#identity
     const { session, scope } = execution
-    const { connection, fence } = liveOf(session)
     const parentCall = execution.ancestors.at(-1)?.callId
     const body = {
-      ...{ ...this.#body, occurrence, runFence: fence },
+      ...{ ...this.#body, occurrence, runFence: session.fence },
       ...(scope !== undefined && { scope }),
       ...(parentCall !== undefined && { parentCall }),
     }
-    const reply = await reach(session, () => connection.execute(session.runId, { kind: 'wait', body }))
+    return { kind: 'wait', body }
+  }
+
+  async #ask(): Promise<JsonObject> {
+    const { session } = this.#identity.execution
+    const { connection } = liveOf(session)
+    const reply = await reach(session, () => connection.execute(session.runId, this.#command()))
     if (reply.ok) return reply.body
-    const refused = new LedgerRefused(reply.problem)
+    this.#turn.refusedWith(reply.problem)
+    const refused = new LedgerRefused(asRecorded(reply.problem))
     throw HALTING.has(refused.code) ? session.halt(refused) : refused
   }
 
@@ -191,10 +208,12 @@ function waitBody({ name, until, schema }: Waited): StartWait {
 function untilOf(until: Until): Pick<StartWait, 'until' | 'forMs'> {
   if (until instanceof Date) {
     if (Number.isNaN(until.getTime())) throw invalid('until is no time: an invalid Date')
+    if (until.getTime() > LATEST_MS || until.getTime() < 0) throw invalid('until is a time from 1970 to 9999')
     return { until: until.toISOString() }
   }
   if (typeof until !== 'number' || !Number.isFinite(until) || until < 0)
     throw invalid('until is a Date, or milliseconds from now, 0 or more')
+  if (until > WAIT_MAX_MS) throw invalid(`until is at most ${WAIT_MAX_MS} milliseconds (ten years) from now`)
   return { forMs: Math.ceil(until) }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { safeKey } from '../../../projections/run-state.ts'
+import { answeredOnRecord } from '../../domain/answered-refusal.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
@@ -270,18 +271,20 @@ export class WritePath {
     pending: PendingCommand,
     { decision, texts }: Decided<Extract<Decision, { kind: 'refuse' }>>,
   ): Attempt {
-    const { before = [], record, refusal } = decision
+    const env = this.#env(run, pending, texts)
+    const decided = answeredOnRecord(run.state, { command: pending.command, decided: decision }, env)
+    const { before = [], record, refusal } = decided
     if (record !== undefined) {
       return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: [...before, record] }, texts })
     }
     if (before.length === 0) return this.#unrecorded.refuse(run, refusal)
     // Facts met on the way are no answer: the request stays unremembered, as every one that records nothing of its own.
-    const decided = { kind: 'append', drafts: before } as const
+    const met = { kind: 'append', drafts: before } as const
     const append = (placed: Decision & { kind: 'append' }): Attempt =>
       this.#appender.append(run, pending, { decision: placed, texts, instead: refusal })
     return mayBeLarge(pending.command)
-      ? this.#large.placed(run, pending, { decision: decided, texts }, append)
-      : append(decided)
+      ? this.#large.placed(run, pending, { decision: met, texts }, append)
+      : append(met)
   }
 }
 

@@ -1,0 +1,91 @@
+/** @module The options of handoffs, rollbacks and steps, judged where they are said (RUN-192). */
+import {
+  DECLARATIONS_MAX,
+  HANDOFF_TEXT_MAX_CHARS,
+  MANIFEST_KEYS_MAX,
+  SUPERSESSIONS_MAX,
+  TASK_MAX_CHARS,
+  TOKENS_MAX,
+} from '../../../schemas/value-forms.ts'
+import { BACKOFF } from '../calls/check-tool.ts'
+import {
+  amount,
+  aName,
+  anObject,
+  callable,
+  chars,
+  checkOptions,
+  group,
+  groups,
+  names,
+  type OptionRules,
+  oneOf,
+  timeout,
+  tries,
+  within,
+} from '../option-rules.ts'
+import type { Declaration, HandoffOptions, Manifest, RollbackOptions, Supersession } from './handoff-types.ts'
+import type { StepOptions } from './step-types.ts'
+
+const words = chars(0, HANDOFF_TEXT_MAX_CHARS)
+const tokens = within(0, TOKENS_MAX)
+
+const SUPERSESSION: OptionRules<Supersession> = { path: words, reason: words }
+/** What is wrong with a declaration otherwise is a finding, which an agent can mend. */
+const DECLARATION: OptionRules<Declaration> = { path: words, as: chars(0, 64), by: words, reason: words }
+
+const supersedes = groups(SUPERSESSIONS_MAX, SUPERSESSION, ['path', 'reason'])
+const moves = groups(DECLARATIONS_MAX, DECLARATION, ['path', 'as', 'reason'])
+
+const MANIFEST: OptionRules<Manifest> = {
+  agent: aName,
+  reads: names(MANIFEST_KEYS_MAX),
+  writes: names(MANIFEST_KEYS_MAX),
+  maxTokens: tokens,
+  task: chars(0, TASK_MAX_CHARS),
+  schema: anObject,
+  policy: anObject,
+  moves,
+}
+
+/** Options of a handoff that a branch of a fork has as well. */
+export const BESIDE_PAYLOAD = { manifest: group(MANIFEST), supersedes, moves } as const
+
+const mode = oneOf('replace', 'merge', 'extend')
+
+const HANDOFF: OptionRules<HandoffOptions> = { ...BESIDE_PAYLOAD, agent: aName, mode, add: anObject, tokens }
+
+const ROLLBACK: OptionRules<RollbackOptions> = { reason: chars(1, HANDOFF_TEXT_MAX_CHARS), toStep: amount }
+
+const STEP: OptionRules<StepOptions> = {
+  ...BESIDE_PAYLOAD,
+  // As before: `invalid-step`.
+  repairs: () => undefined,
+  task: chars(0, TASK_MAX_CHARS),
+  schema: anObject,
+  slice: callable,
+  sliceTokens: amount,
+  mode,
+  supersedes: (value) => (typeof value === 'function' ? undefined : supersedes(value)),
+  input: callable,
+  output: callable,
+  retries: tries,
+  backoff: group(BACKOFF, ['type', 'delayMs']),
+  timeout,
+}
+
+/** Throws `invalid-option`. */
+export function checkHandoff(options: unknown): void {
+  checkOptions('run.handoff', options, HANDOFF, ['agent'])
+}
+
+/** Throws `invalid-option`. */
+export function checkRollback(options: unknown): void {
+  checkOptions('run.rollback', options, ROLLBACK)
+}
+
+/** Throws `invalid-option`. */
+export function checkStep(agent: unknown, options: unknown): void {
+  checkOptions('run.step', { agent }, { agent: aName }, ['agent'])
+  checkOptions(`run.step(${String(agent)})`, options, STEP)
+}
