@@ -1,7 +1,9 @@
 /** @module `trackOllama`: the `ollama` client, or one of its shape. */
+
+import { countIn, type Dialect, type Fields, fieldsIn } from './dialect.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
-import { askAnswer, askChunks, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { askAnswer, askChunks } from './requests.ts'
 import { trackClient } from './track-client.ts'
 
 const PROVIDER = 'ollama'
