@@ -134,3 +134,16 @@ export function event(data: object | string, name?: string): string {
   const text = typeof data === 'string' ? data : JSON.stringify(data)
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${text}\n\n`
 }
+
+/** As the last event of it says. */
+export async function usageIn(rig: GatewayRig, run: string): Promise<JsonObject | undefined> {
+  let usage: JsonObject | undefined
+  for await (const { header, data } of rig.client.events(run))
+    if (header.type === 'UsageRecorded') usage = data.usage as JsonObject
+  return usage
+}
+
+export async function spent(rig: GatewayRig, run: string): Promise<JsonObject> {
+  const { tokens, cost, reservedTokens } = await rig.client.budget(run)
+  return { tokens, cost, reservedTokens } as JsonObject
+}

@@ -40,7 +40,7 @@ export class Exchange {
     this.#options = options
   }
 
-  /** It never throws: whatever happens is settled, and said in the provider's shape. */
+  /** Whatever happens is settled, and said in the provider's shape. */
   async answer(own: Readonly<Record<string, string>>): Promise<Response> {
     const { upstream, url, headers, body, gone } = this.#options
     const signal = linkedSignal(this.#stopping.signal, gone)
@@ -76,7 +76,10 @@ export class Exchange {
     }
     const outcome = response.ok ? this.#answered(bytes) : this.#refused(response, bytes)
     if (!(await settle(outcome)) && response.ok) return errorResponse(provider, { ...NOT_RECORDED, headers: own })
-    return new Response(Buffer.from(bytes), { status: response.status, headers: toClient(response.headers, own) })
+    return new Response(bytes.byteLength === 0 ? null : Buffer.from(bytes), {
+      status: response.status,
+      headers: toClient(response.headers, own),
+    })
   }
 
   #answered(bytes: Uint8Array): Outcome {
@@ -96,6 +99,14 @@ export class Exchange {
   #refused({ status }: Response, bytes: Uint8Array): Outcome {
     const text = new TextDecoder().decode(bytes.subarray(0, MESSAGE_MAX_CHARS))
     return { error: { code: 'provider-error', message: this.#options.clean(`${status} ${text}`), details: { status } } }
+  }
+
+  /** What is broken here is no reason to leave the call open. */
+  async failed(error: unknown): Promise<void> {
+    this.#stopping.abort()
+    const usage = inFull(this.#options.projected.reserve)
+    const message = this.#options.clean(`the gateway failed: ${error instanceof Error ? error.message : String(error)}`)
+    await this.#options.settle({ error: { code: 'gateway-failed', message }, ...(usage !== undefined && { usage }) })
   }
 
   /** Where it is not known whether the provider got it, all that was reserved is charged. */

@@ -106,14 +106,17 @@ export class ModelGateway {
     const { provider } = asked
     const read = this.#requestIn(asked)
     if ('status' in read) return errorResponse(provider, read)
+    const claiming = await this.#claim(asked, read).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'a model call could not be recorded: nothing was sent')
+      return LEDGER_AWAY
+    })
+    if ('status' in claiming) return errorResponse(provider, claiming)
+    const { claimed, exchange } = claiming
     try {
-      const claiming = await this.#claim(asked, read)
-      if ('status' in claiming) return errorResponse(provider, claiming)
-      const { claimed, exchange } = claiming
       return await exchange.answer({ 'x-countersign-run': claimed.runId, 'x-countersign-call': claimed.callId })
     } catch (error) {
-      this.#options.log.error({ err: error }, 'a model call could not be recorded: nothing was sent')
-      return errorResponse(provider, LEDGER_AWAY)
+      await exchange.failed(error)
+      throw error
     }
   }
 

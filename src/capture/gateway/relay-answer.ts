@@ -4,6 +4,7 @@ import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { inFull } from '../../agent/calls/spending.ts'
 import { type Rate, recordedUsage } from '../../agent/models/model-usage.ts'
+import { onAbort } from '../../resources/linked-signal.ts'
 import { AnswerReader, type ReaderOptions } from './answer-reader.ts'
 import type { Outcome } from './model-calls.ts'
 import type { ProjectedRequest } from './projected.ts'
@@ -16,6 +17,8 @@ export interface Relaying extends ReaderOptions {
   readonly body: ReadableStream<Uint8Array>
   readonly projected: ProjectedRequest
   readonly clean: Clean
+  /** Aborted when the client has left. */
+  readonly gone: AbortSignal
   /** Ends the request to the provider. */
   readonly stop: () => void
   /** False where the outcome is not on record in good time: the stream then ends as one that broke. */
@@ -63,6 +66,9 @@ export function relayedAnswer(relaying: Relaying): ReadableStream<Uint8Array> {
     await reader.cancel().catch(() => undefined)
     await isLeft
   }
+  // Also where nobody ever begins to read.
+  if (relaying.gone.aborted) void cancel()
+  else onAbort(relaying.gone, () => void cancel())
   return new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
 }
 
