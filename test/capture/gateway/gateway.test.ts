@@ -1,8 +1,10 @@
+import { createServer } from 'node:http'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fieldsIn } from '../../../src/agent/models/dialect.ts'
 import { bytesDigest } from '../../../src/signing/digests.ts'
 import { event, type GatewayRig, gatewayRig, sends, spent, UPSTREAM_KEY, usageIn } from '../../support/gateway-rig.ts'
+import { listening } from '../../support/listening.ts'
 import { ASK, ASK_CLAUDE, CHAT, chunk, MESSAGES, PRICES, USAGE } from '../../support/provider-streams.ts'
 
 const gateway = suite('capture: model gateway')
@@ -242,6 +244,22 @@ gateway('sixteen clients at once do not pass a hard limit (CAP-23)', async () =>
   assert.is(answers.filter(({ status }) => status === 200).length, 5)
   assert.is(answers.filter(({ status }) => status === 429).length, 11)
   assert.is((await spent(rig, 'r-1')).tokens, 5 * allowance)
+})
+
+gateway('a request that never left costs nothing: its address takes no connection (CAP-25)', async () => {
+  const closed = createServer()
+  const port = await listening(closed)
+  await new Promise((resolve) => closed.close(resolve))
+  const upstreams = { openai: { url: `http://127.0.0.1:${port}/v1`, key: { env: 'PATH' } } }
+  await using rig = await gatewayRig({ file: { upstreams } })
+  const unsent = await read(rig, CHAT_PATH, ASK)
+  assert.is(unsent.status, 502)
+  assert.match(unsent.text, 'provider_unreachable')
+  const [call] = await rig.settled('r-1')
+  assert.is(call?.status, 'failed')
+  assert.equal(await spent(rig, 'r-1'), { tokens: 0, cost: '0', reservedTokens: 0 })
+  const other = await read(rig, MESSAGES_PATH, ASK_CLAUDE)
+  assert.match(other.text, 'upstream_not_configured')
 })
 
 gateway.run()
