@@ -17,6 +17,7 @@ import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
 import { mcpProxy } from './mcp-proxy.ts'
 import { merkleLog } from './merkle-log.ts'
+import { modelGateway } from './model-gateway.ts'
 import { neighbours } from './neighbours.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { postgres } from './postgres.ts'
@@ -44,6 +45,7 @@ const GROUPS: readonly BenchGroup[] = [
   merkleLog,
   resume,
   mcpProxy,
+  modelGateway,
   eventStoreDb,
   eventStoreDbHttp,
   postgres,

@@ -54,6 +54,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'webhook-secrets': 'file',
   'webhook-events': 'names',
   'webhook-allow': 'addresses',
+  gateway: 'file',
   'public-url': 'url',
   witnesses: 'file',
   'timestamp-url': 'url',

@@ -32,7 +32,8 @@ export async function serve(args: Arguments): Promise<number> {
     [0, 1, 2].some((fd) => isatty(fd)),
   )
   const version = packageVersion()
-  const service = await startedInTime(startService({ settings, log, version }), signalled, CLOSE_MAX_MS)
+  const gateway = settings.gateway === undefined ? undefined : await gatewayOf(settings.gateway, log)
+  const service = await startedInTime(startService({ settings, log, version, gateway }), signalled, CLOSE_MAX_MS)
   if (service === undefined) {
     // What follows the store is made by whole steps, and goes on at the next start.
     log.info({}, 'ended before it listened')
@@ -50,6 +51,11 @@ export async function serve(args: Arguments): Promise<number> {
   log.info({}, 'closed')
   if (signal === 'SIGHUP') dieOf(signal)
   return EXIT.ok
+}
+
+/** Loaded where it is asked for: it brings the code of model calls along. */
+async function gatewayOf(path: string, log: Logger) {
+  return (await import('./gateway.ts')).openGateway(path, log)
 }
 
 /** A program reads the log from stdout; a person's terminal shows what to do next there, and only warnings beside it. */

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../http/app.ts'
-import type { HttpLog } from '../http/app-deps.ts'
+import type { HttpLog, ModelGateway } from '../http/app-deps.ts'
 import { awaitedLedger } from '../http/awaited-ledger.ts'
 import { type ServerLimits, startServer } from '../http/server.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
@@ -34,10 +34,14 @@ export interface ServiceOptions {
   readonly settings: Settings
   readonly log: HttpLog
   readonly version: string
+  /** Closed with the service. */
+  readonly gateway?: ModelGateway | undefined
 }
 
 /** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
 const DRAIN_MS = 3_000
+/** And for outcomes that the ledger has not taken yet. */
+const OWED_MS = 500
 /** Room for the rest of the request that carries a value. */
 const AROUND_VALUE_BYTES = 32 * 1024
 /** A start that is over so soon is no long one: a store may start together with the ledger. */
@@ -85,6 +89,7 @@ export async function startService(options: ServiceOptions, opener = openLedger)
       failed: ready === undefined ? failureOf(opening.opened.then(onceOpen)) : never(),
       close: async () => {
         await server.close(DRAIN_MS)
+        await options.gateway?.close(OWED_MS)
         await record?.close()
         await closeOpened()
       },
@@ -149,7 +154,7 @@ function waiting(opening: Opening, settings: Settings): Served {
 }
 
 function edgeOf(
-  { settings, log, version }: ServiceOptions,
+  { settings, log, version, gateway }: ServiceOptions,
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
@@ -170,6 +175,7 @@ function edgeOf(
       ...(indexing && { indexing }),
       disks: foldersOf(settings),
       ...(webhook && { webhook }),
+      ...(gateway && { gateway }),
       settings: {
         ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
         corsOrigins,

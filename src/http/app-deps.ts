@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ReaderThreads } from '../read-workers/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
-import type { TokenVerifier } from '../signing/tokens.ts'
+import type { Principal, TokenVerifier } from '../signing/tokens.ts'
 import type { WebhookCounters } from './webhook-metrics.ts'
 
 const KIB = 1024
@@ -58,6 +58,44 @@ export interface HttpLog {
   error(fields: object, message: string): void
 }
 
+/** A request to a model, whose sender is known. */
+export interface ModelRequest {
+  readonly method: string
+  readonly path: string
+  /** With its question mark. */
+  readonly search: string
+  readonly headers: Headers
+  readonly body: Uint8Array
+  /** The client's key as it was sent. */
+  readonly key: string
+  readonly caller: Principal
+  readonly ledger: Ledger
+  readonly traceparent: string | undefined
+  /** Aborted when the client has left. */
+  readonly gone: AbortSignal
+  /** Cuts the client's connection behind what was written; false where there is none to be cut. */
+  readonly sever: () => boolean
+}
+
+export interface ModelRefusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly retry?: boolean
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What answers clients of model providers below its own paths. */
+export interface ModelGateway {
+  readonly prefixes: readonly string[]
+  /** It never throws. */
+  answer(request: ModelRequest): Promise<Response>
+  /** In the shape of the provider whose path it is. */
+  refuse(path: string, refused: ModelRefusal): Response
+  /** What is owed to the ledger is given to it, for so many milliseconds. */
+  close(graceMs: number): Promise<void>
+}
+
 export interface AppOptions {
   readonly ledger: Ledger
   readonly verifier: Pick<TokenVerifier, 'verify'>
@@ -78,13 +116,15 @@ export interface AppOptions {
   readonly indexing?: Pick<IndexingThread, 'stats'>
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
+  /** Absent: its paths are not there. */
+  readonly gateway?: ModelGateway
   /** Milliseconds since 1970; the real clock by default. */
   readonly now?: () => number
   /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'indexing' | 'webhook'
+type Optional = 'readers' | 'indexing' | 'webhook' | 'gateway'
 
 /** The same with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

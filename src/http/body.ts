@@ -96,7 +96,7 @@ function typeFault(c: HttpContext): Problem | undefined {
   })
 }
 
-function readBytes(
+export function readBytes(
   { c, body }: Pick<BodyOf, 'c' | 'body'>,
   maxBytes: number,
 ): Parsed<Uint8Array> | Promise<Parsed<Uint8Array>> {

@@ -187,7 +187,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : BEARER.exec(header)?.[1]
 }
 
-function authenticate(
+export function authenticate(
   header: string | undefined,
   verifier: Pick<TokenVerifier, 'verify'>,
 ): Authenticated | Promise<Authenticated> {
@@ -221,7 +221,11 @@ function forbidden(refused: Refusal): Problem {
 }
 
 /** Counted after the check, so that nobody who shares an address with a guesser is kept out. */
-function refusedToken(who: { readonly fault: string; readonly problem: Problem }, gate: Gate, c: HttpContext): Problem {
+export function refusedToken(
+  who: { readonly fault: string; readonly problem: Problem },
+  gate: Gate,
+  c: HttpContext,
+): Problem {
   const remote = remoteAddress(c)
   gate.deps.log.info({ fault: who.fault, remote }, 'a token was refused')
   if (who.fault === 'token-missing') return who.problem
@@ -230,7 +234,7 @@ function refusedToken(who: { readonly fault: string; readonly problem: Problem }
   return problem('rate-limited', 'too many refused tokens from this address', { retryAfterMs: waitMs })
 }
 
-function rateLimited({ limit, waitMs: retryAfterMs }: RateFault): Problem {
+export function rateLimited({ limit, waitMs: retryAfterMs }: RateFault): Problem {
   const detail = LIMITED[limit]
   return problem('rate-limited', detail, { retryAfterMs, evidence: { limit } })
 }

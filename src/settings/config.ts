@@ -38,6 +38,8 @@ export interface Settings {
   /** As the guard of requests takes it, besides the host of the judge. */
   readonly judgeAllow: readonly string[]
   readonly webhook?: WebhookSettings
+  /** The file of the model gateway. */
+  readonly gateway?: string
   readonly witnesses?: string
   readonly timestamp?: TimestampSettings
   readonly payloadScope: 'implied' | 'required'
@@ -86,6 +88,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const policy = inputs.optional('policy')
   const judge = inputs.optional('judge')
   const webhook = webhookOf(inputs)
+  const gateway = inputs.optional('gateway')
   const witnesses = inputs.optional('witnesses')
   const memoryBytes = inputs.checked('memory') as number | undefined
   const knownKeys = inputs.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
@@ -113,6 +116,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ...(judge !== undefined && { judge }),
     judgeAllow: inputs.names('judge-allow'),
     ...(webhook !== undefined && { webhook }),
+    ...(gateway !== undefined && { gateway }),
     ...(witnesses !== undefined && { witnesses }),
     ...timestampOf(inputs),
     ...(memoryBytes !== undefined && { memoryBytes }),

@@ -14,7 +14,7 @@ export function digestOfFile(path: string): string | undefined {
 }
 
 export function recordedSettings(settings: Settings): Readonly<Record<string, string>> {
-  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes, webhook, timestamp } = settings
+  const { policy, trustedIssuers, witnesses, gateway, judge, values, memoryBytes, webhook, timestamp } = settings
   // Every setting is named here, so that a new one is on record or is said not to be.
   const named: Readonly<Record<SettingName, string | number | boolean | undefined>> = {
     // Places are the machine's own affair, keys are on record by their ids, and known keys are a person's.
@@ -45,6 +45,8 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     policy: policy === undefined ? undefined : (digestOfFile(policy) ?? policy),
     'trusted-issuers': trustedIssuers === undefined ? undefined : digestOfFile(trustedIssuers),
     witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
+    // It names the places of keys, and holds none.
+    gateway: gateway === undefined ? undefined : digestOfFile(gateway),
     origin: settings.origin,
     judge: judge === undefined ? undefined : new URL(judge).host,
     'judge-allow': judge === undefined ? undefined : listed(settings.judgeAllow),

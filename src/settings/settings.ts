@@ -180,6 +180,12 @@ export const SETTINGS = {
     schema: z.string().min(1).max(4_096),
     shownDefault: 'none; this machine, where the URL names it',
   },
+  gateway: {
+    about:
+      'file of the model gateway at `/openai/v1` and `/anthropic/v1`: upstreams with the places of their keys, prices, and which models a key may use ([capture-gateway](how-to/capture-gateway.md))',
+    schema: Path,
+    shownDefault: 'none: these paths are not there',
+  },
   'public-url': {
     about: 'where people reach this server; links in deliveries begin with it',
     schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https:// or http://' }),

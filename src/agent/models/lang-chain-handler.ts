@@ -1,10 +1,10 @@
 /** @module `langchainHandler`: records what models used. It cannot hold them back. */
 import { LedgerRefused } from '../errors.ts'
 import { reach } from '../runtime/session.ts'
+import { type Fields, fieldsIn } from './dialect.ts'
 import { usageOfMessage } from './lang-chain.ts'
 import { recordedUsage } from './model-usage.ts'
 import { priceOf } from './price-table.ts'
-import { type Fields, fieldsIn } from './requests.ts'
 import { placeOfModelCall } from './track-client.ts'
 
 /** Whose usage the handler records. */

@@ -2,10 +2,11 @@
 import type { Json } from '../../../schemas/json.ts'
 import { askModel, type ModelAsk, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
+import { countIn, type Fields, fieldsIn } from './dialect.ts'
 import { jsonable } from './jsonable.ts'
 import { loaded, type Method, type RunnableSettings, usageOfChunks, usageOfMessage, withoutIds } from './lang-chain.ts'
 import { bytesOf } from './model-settings.ts'
-import { callersSignal, countIn, type Fields, fieldsIn } from './requests.ts'
+import { callersSignal } from './requests.ts'
 import { placeOfModelCall } from './track-client.ts'
 
 interface ChatCall {

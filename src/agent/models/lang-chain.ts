@@ -1,9 +1,9 @@
 /** @module What the LangChain parts have in common: messages as JSON and back, and what their models used. Read by shape: no import. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { countIn, type Fields, fieldsIn } from './dialect.ts'
 import { jsonable } from './jsonable.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
-import { countIn, type Fields, fieldsIn } from './requests.ts'
 
 /** `load` of `@langchain/core/load`: it brings messages back from the record. */
 export type LoadMessages = (text: string) => Promise<unknown>

@@ -5,31 +5,11 @@ import { linkedSignal } from '../../resources/linked-signal.ts'
 import type { ErrorClass } from '../calls/caught-error.ts'
 import { askModel, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
+import { type Dialect, type Fields, fieldsIn } from './dialect.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
-import type { ModelUsage } from './price-table.ts'
 import { placeOfModelCall } from './track-client.ts'
 import { TrackedStream } from './tracked-promise.ts'
-
-export type Fields = Readonly<Record<string, unknown>>
-
-/** How one kind of request of one provider is read and written. */
-export interface Dialect {
-  readonly provider: string
-  /** Default: `chat`. */
-  readonly operation?: 'embeddings'
-  /** The caller's own bound on all that may come out. */
-  readonly boundIn: (request: Fields) => number | undefined
-  /** The request with a bound that it does not have. */
-  readonly bounded: (request: Fields, bound: number) => Fields
-  /** A streamed request that asks for its usage, too. */
-  readonly askingUsage: (request: Fields) => Fields
-  readonly usage: (answer: Fields) => ModelUsage | undefined
-  /** The last word of all chunks. */
-  readonly streamUsage: (chunks: readonly Fields[]) => ModelUsage | undefined
-  /** The chunk as a caller gets it who requested no usage; undefined: it is there for the usage alone. */
-  readonly shown: (chunk: Fields, request: Fields) => Fields | undefined
-}
 
 export interface Asking {
   readonly dialect: Dialect
@@ -100,13 +80,4 @@ function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelCal
 /** The caller's signal ends the call as well. */
 export function callersSignal(options: Fields | undefined, signal: AbortSignal): AbortSignal {
   return options?.signal instanceof AbortSignal ? linkedSignal(signal, options.signal) : signal
-}
-
-export function fieldsIn(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
-}
-
-/** A whole number from 0; undefined for anything else. */
-export function countIn(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }

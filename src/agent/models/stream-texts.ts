@@ -42,16 +42,28 @@ export function textIn(chunks: readonly Json[]): string {
  * others are empty. Then each chunk as it is.
  */
 export function redactChunks(chunks: readonly Json[], redact: (value: Json) => Json): Json[] {
+  return mergedTexts(chunks, (whole) => {
+    const current = redact(whole)
+    return current === whole ? undefined : current
+  }).map(redact)
+}
+
+/** Each text whole in its first piece, the others empty. */
+export function joinTexts(chunks: readonly Json[]): Json[] {
+  return mergedTexts(chunks, (whole) => whole)
+}
+
+/** `merged`: what takes the place of a text; undefined where it stays in its pieces. */
+function mergedTexts(chunks: readonly Json[], merged: (whole: string) => Json | undefined): Json[] {
   const changed = structuredClone(chunks) as Json[]
   for (const pieces of textsOf(chunks)) {
-    const whole = pieces.map(({ text }) => text).join('')
-    const current = redact(whole)
-    if (current === whole) continue
+    const current = merged(pieces.map(({ text }) => text).join(''))
+    if (current === undefined) continue
     for (const [i, { chunk, path }] of pieces.entries()) {
       changed[chunk] = withLeaf(changed[chunk] ?? null, path, i === 0 ? current : '')
     }
   }
-  return changed.map(redact)
+  return changed
 }
 
 function textsOf(chunks: readonly Json[]): Iterable<Piece[]> {

@@ -1,13 +1,14 @@
 /** @module `trackAnthropic`: the `@anthropic-ai/sdk` client, or one of its shape. */
 import { checkModelSettings } from './check-model.ts'
+import { type Fields, fieldsIn } from './dialect.ts'
+import { MESSAGES } from './messages-dialect.ts'
 import type { ModelSettings } from './model-settings.ts'
-import type { ModelUsage } from './price-table.ts'
 import { errorsOf } from './provider-failure.ts'
-import { askAnswer, askChunks, callersSignal, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { askAnswer, askChunks, callersSignal } from './requests.ts'
 import { trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
 
-const PROVIDER = 'anthropic'
+const PROVIDER = MESSAGES.provider
 
 /**
  * The same client, with its type: inside a run `messages.create`, streamed or not, and the helpers on top of it (`messages.stream`,
@@ -53,40 +54,4 @@ export function trackAnthropic<Client extends object>(client: Client, settings: 
     clients: new Set(['withOptions']),
     free: /^(models|beta\.models)\.|(^|\.)(retrieve|list|delete|cancel|countTokens)$/,
   })
-}
-
-/** https://docs.anthropic.com/en/api/messages; `max_tokens` is required there. */
-const MESSAGES: Dialect = {
-  provider: PROVIDER,
-  boundIn: ({ max_tokens }) => countIn(max_tokens),
-  bounded: (request, bound) => ({ ...request, max_tokens: bound }),
-  askingUsage: (request) => request,
-  usage: ({ usage }) => usageIn(fieldsIn(usage)),
-  streamUsage: (chunks) => {
-    const started = chunks.find(({ type }) => type === 'message_start')
-    const ended = chunks.findLast(({ type }) => type === 'message_delta')
-    // The counts of the end are sums; those that it leaves out stand as they began.
-    return ended === undefined
-      ? undefined
-      : usageIn({ ...fieldsIn(fieldsIn(started?.message).usage), ...present(fieldsIn(ended.usage)) })
-  },
-  shown: (chunk) => chunk,
-}
-
-function present(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
-}
-
-/** `input_tokens` leaves out what was read from and written to the cache. */
-function usageIn(usage: Fields): ModelUsage | undefined {
-  const [fresh, outputTokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)]
-  if (fresh === undefined || outputTokens === undefined) return undefined
-  const cachedInputTokens = countIn(usage.cache_read_input_tokens) ?? 0
-  const cacheWriteTokens = countIn(usage.cache_creation_input_tokens) ?? 0
-  return {
-    inputTokens: fresh + cachedInputTokens + cacheWriteTokens,
-    outputTokens,
-    ...(cachedInputTokens > 0 && { cachedInputTokens }),
-    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
-  }
 }

@@ -1,8 +1,10 @@
 /** @module `trackOllama`: the `ollama` client, or one of its shape. */
 import { checkModelSettings } from './check-model.ts'
+
+import { countIn, type Dialect, type Fields, fieldsIn } from './dialect.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
-import { askAnswer, askChunks, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { askAnswer, askChunks } from './requests.ts'
 import { trackClient } from './track-client.ts'
 
 const PROVIDER = 'ollama'

@@ -2,11 +2,13 @@
 
 import type { ErrorClass } from '../calls/caught-error.ts'
 import { aName } from '../option-rules.ts'
+import { chatDialect, chatUsage, openAiUsage } from './chat-dialect.ts'
 import { checkModelSettings } from './check-model.ts'
+import { countIn, type Dialect, type Fields, fieldsIn } from './dialect.ts'
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 import { errorsOf } from './provider-failure.ts'
-import { askAnswer, askChunks, callersSignal, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { askAnswer, askChunks, callersSignal } from './requests.ts'
 import { type ClientMap, trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
 
@@ -80,40 +82,6 @@ function openAiMap(provider: string, settings: ModelSettings, errors: readonly E
   }
 }
 
-/** https://platform.openai.com/docs/api-reference/chat */
-function chatDialect(provider: string): Dialect {
-  return {
-    provider,
-    boundIn: (request) => {
-      const bound = countIn(request.max_completion_tokens) ?? countIn(request.max_tokens)
-      return bound === undefined ? undefined : bound * choicesIn(request)
-    },
-    bounded: (request, bound) => ({
-      ...request,
-      max_completion_tokens: Math.max(1, Math.floor(bound / choicesIn(request))),
-    }),
-    askingUsage: (request) => ({
-      ...request,
-      stream_options: { ...fieldsIn(request.stream_options), include_usage: true },
-    }),
-    usage: ({ usage }) => chatUsage(usage),
-    streamUsage: (chunks) =>
-      chatUsage(chunks.findLast(({ usage }) => typeof usage === 'object' && usage !== null)?.usage),
-    shown: (chunk, request) => {
-      if (fieldsIn(request.stream_options).include_usage === true || !('usage' in chunk)) return chunk
-      const { usage, ...rest } = chunk
-      if (usage === null) return rest
-      return Array.isArray(chunk.choices) && chunk.choices.length === 0 ? undefined : chunk
-    },
-  }
-}
-
-function choicesIn({ n }: Fields): number {
-  return Math.max(1, countIn(n) ?? 1)
-}
-
-const chatUsage = (usage: unknown): ModelUsage | undefined => usageOf(usage, 'prompt', 'completion')
-
 /** https://platform.openai.com/docs/api-reference/responses; its streams always tell their usage, in the event that ends them. */
 function responsesDialect(provider: string): Dialect {
   return {
@@ -127,16 +95,7 @@ function responsesDialect(provider: string): Dialect {
   }
 }
 
-const responsesUsage = (usage: unknown): ModelUsage | undefined => usageOf(usage, 'input', 'output')
-
-/** Both ways of saying it name what went in and what came out. */
-function usageOf(usage: unknown, into: string, out: string): ModelUsage | undefined {
-  const counts = fieldsIn(usage)
-  const [inputTokens, outputTokens] = [countIn(counts[`${into}_tokens`]), countIn(counts[`${out}_tokens`])]
-  if (inputTokens === undefined || outputTokens === undefined) return undefined
-  const cachedInputTokens = countIn(fieldsIn(counts[`${into}_tokens_details`]).cached_tokens)
-  return { inputTokens, outputTokens, ...(cachedInputTokens !== undefined && { cachedInputTokens }) }
-}
+const responsesUsage = (usage: unknown): ModelUsage | undefined => openAiUsage(usage, 'input', 'output')
 
 /** https://platform.openai.com/docs/api-reference/embeddings; nothing comes out but vectors, which cost nothing more. */
 function embeddingsDialect(provider: string): Dialect {
