@@ -209,6 +209,8 @@ export class CallRecord {
     try {
       for await (const call of this.#options.client.openCalls({ equalTo: own })) calls.push(call)
     } catch (error) {
+      // Within its own run, the claim itself has refused an equal one (CAP-5).
+      if (error instanceof LedgerError && error.code === 'run-mismatch') return { kind: 'none' }
       return { kind: 'unseen', why: `the open calls of other runs could not be looked at: ${reasonOfError(error)}` }
     }
     if (!calls.some(({ callId }) => callId === own))

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../http/app.ts'
-import type { HttpLog } from '../http/app-deps.ts'
+import type { AppOptions, HttpLog } from '../http/app-deps.ts'
 import { awaitedLedger } from '../http/awaited-ledger.ts'
 import { type ServerLimits, startServer } from '../http/server.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
@@ -34,6 +34,7 @@ export interface ServiceOptions {
   readonly settings: Settings
   readonly log: HttpLog
   readonly version: string
+  readonly mcp?: AppOptions['mcp']
 }
 
 /** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
@@ -149,7 +150,7 @@ function waiting(opening: Opening, settings: Settings): Served {
 }
 
 function edgeOf(
-  { settings, log, version }: ServiceOptions,
+  { settings, log, version, mcp }: ServiceOptions,
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
@@ -169,7 +170,7 @@ function edgeOf(
       ...(readers && { readers }),
       ...(indexing && { indexing }),
       disks: foldersOf(settings),
-      ...(webhook && { webhook }),
+      ...{ mcp, ...(webhook && { webhook }) },
       settings: {
         ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
         corsOrigins,

@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ReaderThreads } from '../read-workers/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
-import type { TokenVerifier } from '../signing/tokens.ts'
+import type { Principal, TokenVerifier } from '../signing/tokens.ts'
 import type { WebhookCounters } from './webhook-metrics.ts'
 
 const KIB = 1024
@@ -58,6 +58,22 @@ export interface HttpLog {
   error(fields: object, message: string): void
 }
 
+/** What answers `/mcp/{name}`. */
+export interface McpEntrance {
+  handle(asked: McpAsked): Promise<Response>
+}
+
+export interface McpAsked {
+  readonly request: Request
+  readonly name: string
+  readonly caller: Principal
+  readonly token: string
+  /** Aborted when whoever asked closes the connection. */
+  readonly gone: AbortSignal
+  /** This application, for commands under the caller's token. */
+  readonly ledger: (url: string, init: RequestInit) => Promise<Response>
+}
+
 export interface AppOptions {
   readonly ledger: Ledger
   readonly verifier: Pick<TokenVerifier, 'verify'>
@@ -76,6 +92,8 @@ export interface AppOptions {
   readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
   /** The thread that writes the files that follow the store, for its counters; absent where there is none. */
   readonly indexing?: Pick<IndexingThread, 'stats'>
+  /** Absent where no MCP server is behind this one. */
+  readonly mcp?: McpEntrance | undefined
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */
@@ -84,7 +102,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'indexing' | 'webhook'
+type Optional = 'readers' | 'indexing' | 'webhook' | 'mcp'
 
 /** The same with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

@@ -10,6 +10,7 @@ import type { HttpEnv } from './http-context.ts'
 import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
+import { mountMcp } from './mount-mcp.ts'
 import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { requestLog } from './request-log.ts'
@@ -68,6 +69,7 @@ export function createApp(options: AppOptions): OpenAPIHono<HttpEnv> {
     app.on(route.method.toUpperCase(), honoPath(route), dispatcher(route, gate))
   }
   mountDashboard(app, gate)
+  if (deps.mcp !== undefined) mountMcp(app, gate, deps.mcp)
   app.notFound(noRoute(routes))
   app.onError((error, c) => failure(error, deps, c))
   return app
