@@ -1,20 +1,17 @@
 /** @module What the overview is made of: each part is queried by itself and in few rows, so that one that fails leaves the others. */
 import type { JsonObject } from '../../schemas/json.ts'
-import { toNano } from '../../schemas/money.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { DerivedFileRenewedError } from '../store/derived-file.ts'
-import { numberIn, textIn } from './item-members.ts'
+import { textIn } from './item-members.ts'
 import { Refused, type View } from './page.ts'
 import { queryAudit } from './pages/audit-query.ts'
 import { type Row, rowOf } from './run-row.ts'
 
 /** Rows of a part. */
 const ROWS = 5
-/** Entries of the record of reads that are looked at. */
-const READS = 100
-/** Groups of spending that are looked at for the largest. */
-const SPENDERS = 200
+/** Entries of the record of reads that are counted, the newest: of a longer record the card says that it is these. */
+const READS = 2_000
 
 /** `why`: what to say instead of an answer that would lack something. */
 export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
@@ -27,11 +24,17 @@ export interface Reader {
   readonly runs: readonly string[]
 }
 
+export interface Readers {
+  readonly items: readonly Reader[]
+  /** So many entries were counted, the newest; absent where that is all of them. */
+  readonly ofNewest?: number
+}
+
 export interface Spending {
-  /** By agent, the largest first. */
+  /** By agent, the largest first of each currency. */
   readonly items: readonly JsonObject[]
-  /** There are more agents than were looked at. */
-  readonly more: boolean
+  /** What the other agents come to, by currency. */
+  readonly rest: readonly JsonObject[]
 }
 
 export interface Overview {
@@ -45,7 +48,7 @@ export interface Overview {
   /** Whether the tenant has a run at all. */
   readonly hasRuns: Part<boolean>
   readonly spend: Part<Spending>
-  readonly readers: Part<readonly Reader[]>
+  readonly readers: Part<Readers>
 }
 
 type Asking = Pick<View, 'deps' | 'caller'>
@@ -86,15 +89,13 @@ async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
 }
 
 async function spenders(view: Asking, filter: { readonly since?: string }): Promise<Spending> {
-  const { items, next } = await queryAudit(view, { name: 'spend', filter, by: 'agent' }, { limit: SPENDERS })
-  const amount = (item: JsonObject) => toNano((textIn(item, 'cost') ?? '0').replace('-', ''))
-  const order = (a: JsonObject, b: JsonObject) =>
-    Number(amount(b) - amount(a)) || (numberIn(b, 'tokens') ?? 0) - (numberIn(a, 'tokens') ?? 0)
-  return { items: [...items].sort(order).slice(0, ROWS), more: next !== undefined }
+  const question = { name: 'spend', filter, by: 'agent', whole: true } as const
+  const { items, rest = [] } = await queryAudit(view, question, { limit: ROWS })
+  return { items, rest }
 }
 
-async function readersOf(view: Asking): Promise<readonly Reader[]> {
-  const { items } = await queryAudit(view, { name: 'access', filter: {} }, { limit: READS, newestFirst: true })
+async function readersOf(view: Asking): Promise<Readers> {
+  const { items, next } = await queryAudit(view, { name: 'access', filter: {} }, { limit: READS, newestFirst: true })
   const readers = new Map<string, { actor: string; entries: number; lastAt: string; runs: Set<string> }>()
   for (const item of items) {
     const actor = textIn(item, 'principal') ?? textIn(item, 'actor') ?? ''
@@ -106,5 +107,9 @@ async function readersOf(view: Asking): Promise<readonly Reader[]> {
     if (run !== undefined) known.runs.add(run)
     readers.set(actor, known)
   }
-  return [...readers.values()].slice(0, ROWS).map((reader) => ({ ...reader, runs: [...reader.runs].slice(0, 3) }))
+  const shown = [...readers.values()].slice(0, ROWS)
+  return {
+    items: shown.map((reader) => ({ ...reader, runs: [...reader.runs].slice(0, 3) })),
+    ...(next !== undefined && { ofNewest: items.length }),
+  }
 }

@@ -8,6 +8,7 @@ import { numberIn, textIn } from './item-members.ts'
 export interface Reserved {
   readonly agent: string
   readonly run: string
+  readonly reservations: number
   readonly tokens: number
   readonly cost: string
   readonly currency?: string

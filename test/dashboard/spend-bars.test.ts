@@ -9,7 +9,14 @@ import { signedIn } from '../support/ui-client.ts'
 const test = suite('dashboard: charts of spending')
 
 const spent = (key: string, cost: string, tokens = 1, currency = 'USD') => ({ key, cost, tokens, currency })
-const held = (agent: string, cost: string, currency = 'USD') => ({ agent, run: 'r', tokens: 5, cost, currency })
+const held = (agent: string, cost: string, currency = 'USD') => ({
+  agent,
+  run: 'r',
+  reservations: 1,
+  tokens: 5,
+  cost,
+  currency,
+})
 const whole = { isComplete: true, reserved: [] }
 
 test('a bar is as long as its amount, on an axis that ends at a round number and says its unit', () => {

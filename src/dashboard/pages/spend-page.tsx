@@ -1,6 +1,6 @@
 /** @module What was spent, summed from the events: by agent, by model, by day and by run. */
 import { z } from 'zod'
-import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { addMoney } from '../../../schemas/money.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { AuditPage } from '../../ledger/audit/audit-reads.ts'
@@ -16,11 +16,10 @@ import { asOfIn } from './audit-filters.ts'
 import { queryAudit } from './audit-query.ts'
 import { periodOf, When, Zone } from './run-filters.ts'
 
-/** Groups of a chart; the table behind it has them all. */
+/** Groups of a chart, the largest of each currency; the table behind it has them all. */
 const GROUPS = 20
+/** The newest of them. */
 const DAYS = 60
-/** Open reservations that are drawn. */
-const RESERVATIONS = 200
 const CHARTS = [
   ['agent', 'By agent'],
   ['model', 'By model'],
@@ -42,13 +41,19 @@ export const spendPage = pageRoute({
   handle: async (view) => {
     const filter = periodOf(view.query, view.deps.now())
     const asOf = asOfIn(view.query.asOf)
-    const pinned = asOf === undefined ? {} : { treeSize: asOf }
-    const ask = (by: string, limit: number) => queryAudit(view, { name: 'spend', filter, by }, { ...pinned, limit })
-    const [total, held, days, ...charts] = await Promise.all([
-      ask('tenant', GROUPS),
-      queryAudit(view, { name: 'open-reservations', filter }, { ...pinned, limit: RESERVATIONS, newestFirst: true }),
-      ask('day', DAYS),
-      ...CHARTS.map(([by]) => ask(by, GROUPS)),
+    const ask = (by: string, limit: number, treeSize = asOf) =>
+      queryAudit(
+        view,
+        { name: 'spend', filter, by, whole: true },
+        { limit, ...(treeSize !== undefined && { treeSize }) },
+      )
+    const total = await ask('tenant', GROUPS)
+    // All of them as of one size of the log: what they say adds up.
+    const { treeSize } = total.asOf
+    const [held, days, ...charts] = await Promise.all([
+      queryAudit(view, { name: 'open-reservations', filter, whole: true }, { limit: GROUPS, treeSize }),
+      ask('day', DAYS, treeSize),
+      ...CHARTS.map(([by]) => ask(by, GROUPS, treeSize)),
     ])
     const body = <SpendBody query={view.query} total={total} held={held} days={days} charts={charts} />
     return { title: 'Spend', nav: 'spend', scripts: ['zones.js'], body }
@@ -66,14 +71,7 @@ interface BodyProps {
 function SpendBody({ query, total, held, days, charts }: BodyProps) {
   const reserved = reservedOf(held.items)
   const chart = (title: string, by: string, page: AuditPage) => (
-    <SpendChart
-      title={title}
-      by={by}
-      items={page.items}
-      reserved={reserved}
-      isCut={page.next !== undefined}
-      query={query}
-    />
+    <SpendChart title={title} by={by} items={page.items} reserved={reserved} rest={page.rest ?? []} query={query} />
   )
   return (
     <>
@@ -103,7 +101,7 @@ function SpendBody({ query, total, held, days, charts }: BodyProps) {
         </div>
       ) : (
         <>
-          <Totals page={total} held={held} reserved={reserved} />
+          <Totals page={total} reserved={reserved} />
           {chart('By day', 'day', days)}
           <div class="columns columns-even">
             {charts.slice(0, 2).map((page, index) => chart(CHARTS[index]?.[1] ?? '', CHARTS[index]?.[0] ?? '', page))}
@@ -117,13 +115,13 @@ function SpendBody({ query, total, held, days, charts }: BodyProps) {
 
 interface TotalsProps {
   readonly page: AuditPage
-  readonly held: AuditPage
   readonly reserved: readonly Reserved[]
 }
 
 /** What was spent, and apart from it what is held for calls that have not ended. */
-function Totals({ page, held, reserved }: TotalsProps) {
+function Totals({ page, reserved }: TotalsProps) {
   const currencies = [...new Set(reserved.map(({ currency }) => currency))]
+  const reservations = reserved.reduce((sum, each) => sum + each.reservations, 0)
   return (
     <dl class="facts">
       {page.items.map((item) => (
@@ -137,12 +135,7 @@ function Totals({ page, held, reserved }: TotalsProps) {
         {currencies.map((currency) => (
           <Held reserved={reserved.filter((each) => each.currency === currency)} currency={currency} />
         ))}
-        {reserved.length > 0 && (
-          <a href={auditPath('open-reservations')}>
-            {held.next === undefined ? '' : 'more than '}
-            {plural(reserved.length, 'reservation')}
-          </a>
-        )}
+        {reserved.length > 0 && <a href={auditPath('open-reservations')}>{plural(reservations, 'reservation')}</a>}
       </Fact>
     </dl>
   )
@@ -158,20 +151,13 @@ function Held({ reserved, currency }: Pick<TotalsProps, 'reserved'> & { readonly
   )
 }
 
-/** One that expired is charged in full: it is among what was spent. */
 function reservedOf(items: readonly JsonObject[]): readonly Reserved[] {
-  return items.flatMap((item): Reserved[] => {
-    const { detail, status } = item
-    if (status !== 'open' || !isJsonObject(detail ?? null)) return []
-    const { tokens, cost, currency } = detail as JsonObject
-    return [
-      {
-        agent: textIn(item, 'agent') ?? '',
-        run: textIn(item, 'run') ?? '',
-        tokens: typeof tokens === 'number' ? tokens : 0,
-        cost: typeof cost === 'string' ? cost : '0',
-        ...(typeof currency === 'string' && { currency }),
-      },
-    ]
-  })
+  return items.map((item) => ({
+    agent: textIn(item, 'agent') ?? '',
+    run: textIn(item, 'run') ?? '',
+    reservations: numberIn(item, 'reservations') ?? 0,
+    tokens: numberIn(item, 'tokens') ?? 0,
+    cost: textIn(item, 'cost') ?? '0',
+    ...(typeof item.currency === 'string' && { currency: item.currency }),
+  }))
 }

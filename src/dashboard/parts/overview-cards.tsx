@@ -104,7 +104,14 @@ export function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
           </a>
         )}
       />
-      {spend.ok && spend.value.more && <p class="muted">There are more agents than were looked at here.</p>}
+      {spend.ok &&
+        spend.value.rest.map((each) => (
+          <p class="muted">
+            and {count(numberIn(each, 'groups') ?? 0)} more:{' '}
+            {money(textIn(each, 'cost') ?? '0', textIn(each, 'currency'))}, {count(numberIn(each, 'tokens') ?? 0)}{' '}
+            tokens
+          </p>
+        ))}
     </QuestionCard>
   )
 }
@@ -112,7 +119,14 @@ export function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
 export function ReaderCard({ readers }: Pick<Overview, 'readers'>) {
   return (
     <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'Every reading on record' }}>
-      <PartList part={readers} none="Nobody's reading is on record yet." row={(reader) => <ReaderLine {...reader} />} />
+      <PartList
+        part={readers.ok ? { ...readers, value: readers.value.items } : readers}
+        none="Nobody's reading is on record yet."
+        row={(reader) => <ReaderLine {...reader} />}
+      />
+      {readers.ok && readers.value.ofNewest !== undefined && (
+        <p class="muted">Counted are the newest {count(readers.value.ofNewest)} entries of the record.</p>
+      )}
       <p>
         <a href={SERVICE}>Starts, settings and tokens of the ledger</a>
       </p>

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { count, money } from '../format.ts'
+import { numberIn, textIn } from '../item-members.ts'
 import { auditPath, runPath, withQuery } from '../paths.ts'
 import { type Bar, type Reserved, type Scale, spendScales } from '../spend-bars.ts'
 import { Data } from './data.tsx'
@@ -11,22 +12,29 @@ export interface SpendChartProps {
   readonly by: string
   readonly items: readonly JsonObject[]
   readonly reserved: readonly Reserved[]
-  /** There are more rows than these. */
-  readonly isCut: boolean
+  /** What the groups that are not among the items come to, by currency. */
+  readonly rest: readonly JsonObject[]
   readonly query: Readonly<Record<string, string | undefined>>
 }
 
-export function SpendChart({ title, by, items, reserved, isCut, query }: SpendChartProps) {
-  const scales = spendScales(items, { by, reserved, isComplete: !isCut })
+export function SpendChart({ title, by, items, reserved, rest, query }: SpendChartProps) {
+  const scales = spendScales(items, { by, reserved, isComplete: rest.length === 0 })
   return (
     <section class="card chart" aria-label={title}>
       <h2>{title}</h2>
       {scales.map((scale) => (
         <Bars title={title} by={by} scale={scale} />
       ))}
-      {isCut && (
+      {rest.length > 0 && (
         <p class="muted">
-          The first {items.length}. <a href={withQuery(auditPath('spend'), { ...query, by })}>All of them</a>
+          {rest.map((each) => (
+            <>
+              and {count(numberIn(each, 'groups') ?? 0)} {by === 'day' ? 'earlier days' : 'more'}:{' '}
+              {money(textIn(each, 'cost') ?? '0', textIn(each, 'currency'))}, {count(numberIn(each, 'tokens') ?? 0)}{' '}
+              tokens.{' '}
+            </>
+          ))}
+          <a href={withQuery(auditPath('spend'), { ...query, by })}>All of them</a>
         </p>
       )}
     </section>

@@ -6,7 +6,8 @@
 import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
-import { type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../schemas/json.ts'
+import { addMoney } from '../../../schemas/money.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { Pace } from '../../resources/work-queue.ts'
@@ -23,7 +24,7 @@ import {
 } from './audit-groups.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition } from './audit-queries.ts'
 import type { AsOf, AuditPage, AuditQuestion, MatchedEvent, PlannedQuestion } from './audit-reads.ts'
-import { spendAnswer } from './audit-spend.ts'
+import { largestSpend, spendAnswer } from './audit-spend.ts'
 import { spendBy } from './question-fault.ts'
 import { windowedRows } from './windowed-rows.ts'
 
@@ -111,13 +112,13 @@ async function answerOf(deps: GroupDeps, request: IndexQuestion): Promise<GroupA
     case 'open-calls':
       return open(deps, request, (page) => index.openCalls(view, filter, page), 'ToolCallInDoubt')
     case 'open-reservations':
-      return open(deps, request, (page) => index.openReservations(view, filter, page), 'ReservationExpired')
+      return question.whole === true ? reservedSums(deps, request) : openReservations(deps, request)
     case 'open-compensations':
       return listed(deps, request, (page) => index.openCompensations(view, filter, page))
     case 'runs':
       return runsAnswer(deps, request, question.name === 'open-runs')
     case 'spend':
-      return spendAnswer(deps, request, spendBy(question) ?? 'run')
+      return (question.whole === true ? largestSpend : spendAnswer)(deps, request, spendBy(question) ?? 'run')
     case 'keys':
       return keysAnswer(deps, request)
     case 'access':
@@ -163,6 +164,46 @@ async function open(deps: GroupDeps, question: IndexQuestion, rowsOf: RowsOf, do
     return { ...item, status: status[later.length === 0 ? 0 : 1] ?? '' }
   })
   return { ...answer, items }
+}
+
+function openReservations(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {
+  const { view, filter } = question
+  return open(deps, question, (page) => deps.index.openReservations(view, filter, page), 'ReservationExpired')
+}
+
+/** One that expired is charged: it is spent. */
+async function reservedSums(deps: GroupDeps, question: IndexQuestion): Promise<GroupAnswer> {
+  const sums = new Map<string, Reserved>()
+  for (let after: readonly Json[] | undefined = []; after !== undefined; ) {
+    const page: GroupAnswer = await openReservations(deps, { ...question, after, limit: MATCHING_PAGE })
+    for (const item of page.items) if (item.status === 'open') addReserved(sums, item)
+    after = page.next
+  }
+  return { items: [...sums.values()].map((sum) => ({ ...sum })), rest: [] }
+}
+
+interface Reserved {
+  readonly agent: string
+  readonly run: string
+  readonly currency: string | null
+  reservations: number
+  tokens: number
+  cost: string
+}
+
+function addReserved(sums: Map<string, Reserved>, { agent, run, detail }: JsonObject): void {
+  const { tokens, cost, currency } = (isJsonObject(detail ?? null) ? detail : {}) as JsonObject
+  const names = {
+    agent: String(agent ?? ''),
+    run: String(run),
+    currency: typeof currency === 'string' ? currency : null,
+  }
+  const key = JSON.stringify(names)
+  const sum = sums.get(key) ?? { ...names, reservations: 0, tokens: 0, cost: '0' }
+  sum.reservations += 1
+  sum.tokens += typeof tokens === 'number' ? tokens : 0
+  sum.cost = addMoney(sum.cost, typeof cost === 'string' ? cost : '0')
+  sums.set(key, sum)
 }
 
 /** The rewind stands right behind the rejection: both were written at once. */

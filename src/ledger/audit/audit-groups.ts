@@ -36,6 +36,8 @@ export interface GroupAnswer {
   readonly next?: readonly Json[]
   /** Groups there are, on all pages. */
   readonly total?: number
+  /** Of a whole answer: what the groups that it does not list come to. */
+  readonly rest?: readonly JsonObject[]
 }
 
 export const texts = (after: readonly Json[] | undefined): readonly string[] | undefined => after?.map(String)

@@ -29,6 +29,11 @@ export interface AuditQuestion {
   readonly by?: string
   /** Of `sample` alone. */
   readonly seed?: string
+  /**
+   * The one answer about all there is, for who shows no further page. `spend`: the `limit` largest groups of each currency, or the newest of days and months,
+   * and under `rest` what the others come to. `open-reservations`: sums by agent, run and currency of what is open.
+   */
+  readonly whole?: true
 }
 
 export interface AuditPageRequest {
@@ -71,6 +76,8 @@ export interface AuditPage {
   readonly restsOn: 'sealed-index' | 'word-index'
   /** Groups there are, on all pages, where that is counted. */
   readonly total?: number
+  /** Of a `whole` answer, by currency: how many groups it does not list, and their sums. Empty: it lists all. */
+  readonly rest?: readonly JsonObject[]
 }
 
 export interface AuditRefusal {

@@ -1,5 +1,6 @@
 /** @module What was spent: from the sums of whole blocks of the log where the filter lets it, from the charges themselves where it does not. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
 import { ScanWindow } from '../../resources/scan-window.ts'
 import {
@@ -7,6 +8,7 @@ import {
   type RunPlace,
   type SpendBy,
   type SpendGroup,
+  type SpendWindow,
   SUM_BLOCK_LEAVES,
   SUMMED_TIME_CHARS,
   type SummedBy,
@@ -26,7 +28,13 @@ export async function spendAnswer(
 ): Promise<GroupAnswer> {
   const { limit } = ask
   const groups = by === 'run' ? await spendOfRuns(index, ask) : await spendOfLog(index, ask, by)
-  const items = groups.slice(0, limit).map(({ key, tokens, costNano, currency }) => ({
+  const items = groups.slice(0, limit).map((group) => spendItem(group, by))
+  const last = groups[limit - 1]
+  return { items, ...(groups.length > limit && last !== undefined && { next: [last.key, last.currency ?? ''] }) }
+}
+
+function spendItem({ key, tokens, costNano, currency }: SpendGroup, by: SpendBy): JsonObject {
+  return {
     key,
     by,
     tokens,
@@ -35,12 +43,84 @@ export async function spendAnswer(
     ...(by === 'run' && {
       links: { run: `/v1/runs/${key}`, events: `/v1/audit/events?run=${key}&types=UsageRecorded` },
     }),
-  }))
-  const last = groups[limit - 1]
-  return { items, ...(groups.length > limit && last !== undefined && { next: [last.key, last.currency ?? ''] }) }
+  }
+}
+
+/** The `limit` largest groups of each currency, of days and months the newest, and what all others come to. */
+export async function largestSpend(
+  { index }: Pick<GroupDeps, 'index'>,
+  ask: GroupAsk,
+  by: SpendBy,
+): Promise<GroupAnswer> {
+  const isTime = by === 'day' || by === 'month'
+  const largest = new Largest(ask.limit, isTime ? (a, b) => compareBytes(b.key, a.key) : compareAmounts)
+  if (by === 'run') {
+    for await (const groups of finishedRuns(index, ask, START)) for (const group of groups) largest.add(group)
+  } else {
+    const all = await spendOfLog(index, { ...ask, after: undefined, limit: ALL_GROUPS }, by)
+    for (const group of all) largest.add(group)
+  }
+  const { groups, rest } = largest.ended()
+  if (isTime) groups.sort(compareSpend)
+  return { items: groups.map((group) => spendItem(group, by)), rest }
+}
+
+function compareAmounts(a: SpendGroup, b: SpendGroup): number {
+  if (a.costNano !== b.costNano) return a.costNano > b.costNano ? -1 : 1
+  return b.tokens - a.tokens || compareBytes(a.key, b.key)
+}
+
+interface Rest {
+  groups: number
+  tokens: number
+  costNano: bigint
+}
+
+/** Keeps so many groups of each currency, and the sums of those that it lets go. */
+class Largest {
+  readonly #limit: number
+  readonly #compare: (a: SpendGroup, b: SpendGroup) => number
+  readonly #kept = new Map<string, SpendGroup[]>()
+  readonly #rest = new Map<string, Rest>()
+
+  constructor(limit: number, compare: (a: SpendGroup, b: SpendGroup) => number) {
+    this.#limit = limit
+    this.#compare = compare
+  }
+
+  add(group: SpendGroup): void {
+    const { currency = '' } = group
+    const kept = this.#kept.get(currency) ?? []
+    kept.push(group)
+    this.#kept.set(currency, kept)
+    if (kept.length > 2 * this.#limit) this.#cut(currency, kept)
+  }
+
+  ended(): { readonly groups: SpendGroup[]; readonly rest: readonly JsonObject[] } {
+    for (const [currency, kept] of this.#kept) this.#cut(currency, kept)
+    const rest = [...this.#rest].map(([currency, { groups, tokens, costNano }]) => {
+      return { currency: currency === '' ? null : currency, groups, tokens, cost: fromNano(costNano) }
+    })
+    return { groups: [...this.#kept.values()].flat(), rest }
+  }
+
+  #cut(currency: string, kept: SpendGroup[]): void {
+    kept.sort(this.#compare)
+    for (const { tokens, costNano } of kept.splice(this.#limit)) {
+      const rest = this.#rest.get(currency) ?? { groups: 0, tokens: 0, costNano: 0n }
+      rest.groups += 1
+      rest.tokens += tokens
+      rest.costNano += costNano
+      this.#rest.set(currency, rest)
+    }
+  }
 }
 
 type Index = GroupDeps['index']
+
+const START: RunPlace = { run: '', revision: -1 }
+/** What SQLite takes for no limit. */
+const ALL_GROUPS = Number.MAX_SAFE_INTEGER - 1
 
 async function spendOfLog(index: Index, ask: GroupAsk, by: SummedBy): Promise<readonly SpendGroup[]> {
   const { view, filter, after, pace } = ask
@@ -79,23 +159,37 @@ function hoursOf({ since, until }: { readonly since: string | undefined; readonl
 
 /** Run by run, until the page is full: what comes behind it is not read. */
 async function spendOfRuns(index: Index, ask: GroupAsk): Promise<readonly SpendGroup[]> {
-  const { view, filter, after, limit, pace } = ask
+  const { after, limit } = ask
   const [lastRun = '', lastCurrency] = texts(after) ?? []
   const isBehind = (group: SpendGroup): boolean =>
     lastCurrency === undefined || compareSpend(group, { key: lastRun, currency: lastCurrency }) > 0
+  const page: SpendGroup[] = []
+  for await (const groups of finishedRuns(index, ask, { run: lastRun, revision: -1 })) {
+    page.push(...groups.filter(isBehind))
+    if (page.length > limit) break
+  }
+  return page.slice(0, limit + 1)
+}
+
+/** The groups of runs in their order, once the walk is past their last event. */
+async function* finishedRuns(
+  index: Index,
+  { view, filter, pace }: GroupAsk,
+  from: RunPlace,
+): AsyncGenerator<readonly SpendGroup[], void> {
   const summing = summingTo(Number.POSITIVE_INFINITY)
-  let groups: readonly SpendGroup[] = []
-  for (let place: RunPlace | undefined = { run: lastRun, revision: -1 }; place !== undefined; ) {
+  let begun: readonly SpendGroup[] = []
+  for (let place: RunPlace | undefined = from; place !== undefined; ) {
     const wait = pace?.turn()
     if (wait !== undefined) await wait
-    const { groups: found, next } = index.spendOfRuns(view, filter, { after: place, rows: STRETCH_ROWS })
-    groups = mergedGroups(groups, found.filter(isBehind), summing)
+    const { groups, next }: SpendWindow = index.spendOfRuns(view, filter, { after: place, rows: STRETCH_ROWS })
+    const sums = mergedGroups(begun, groups, summing)
+    // The run of the last stretch may go on.
+    yield sums.filter(({ key }) => key !== next?.run)
+    begun = sums.filter(({ key }) => key === next?.run)
     place = next
-    // The run of the last stretch may go on: a page is full with a group of a run before it.
-    if (groups.filter(({ key }) => key !== place?.run).length > limit) break
     if (pace === undefined) await nextTurn()
   }
-  return groups.slice(0, limit + 1)
 }
 
 function summingTo(limit: number): Summing<SpendGroup> {

@@ -8,6 +8,8 @@ import type { AuditQuestion, AuditRefusal } from './audit-reads.ts'
 
 export const SPEND_BY: readonly SpendBy[] = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
+const WHOLE: readonly string[] = ['spend', 'open-reservations']
+
 /** Undefined where there is nothing to object to. */
 export function questionFault(question: AuditQuestion, definition: AuditQueryDefinition): string | undefined {
   return filterFault(question, definition) ?? spendFault(question)
@@ -29,7 +31,8 @@ export function spendBy({ by }: AuditQuestion): SpendBy | undefined {
 }
 
 function spendFault(question: AuditQuestion): string | undefined {
-  const { name, by, seed } = question
+  const { name, by, seed, whole } = question
+  if (whole === true && !WHOLE.includes(name)) return `the query ${name} has no answer about all there is`
   if (by !== undefined && name !== 'spend') return `the query ${name} takes no by`
   if (by !== undefined && spendBy(question) === undefined) return `by takes one of ${SPEND_BY.join(', ')}`
   if (seed !== undefined && name !== 'sample') return `the query ${name} takes no seed`
