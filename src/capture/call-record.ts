@@ -3,7 +3,7 @@
  * from here; what is repeated is a command of the ledger, under its own idempotency key.
  */
 import { randomUUID } from 'node:crypto'
-import { isEqual, type Json, type JsonObject } from '../../schemas/json.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import type { Client } from '../client/client.ts'
 import { LedgerError } from '../client/errors.ts'
@@ -207,13 +207,15 @@ export class CallRecord {
   async #openElsewhere(own: string): Promise<Elsewhere> {
     const calls: JsonObject[] = []
     try {
-      for await (const call of this.#options.client.openCalls()) calls.push(call)
+      for await (const call of this.#options.client.openCalls({ equalTo: own })) calls.push(call)
     } catch (error) {
+      // Within its own run, the claim itself has refused an equal one (CAP-5).
+      if (error instanceof LedgerError && error.code === 'run-mismatch') return { kind: 'none' }
       return { kind: 'unseen', why: `the open calls of other runs could not be looked at: ${reasonOfError(error)}` }
     }
-    const mine = calls.find(({ callId }) => callId === own)
-    if (mine === undefined) return { kind: 'unseen', why: 'the list of open calls lacks this one' }
-    const other = calls.find((call) => call.callId !== own && isEqualCall(call, mine))
+    if (!calls.some(({ callId }) => callId === own))
+      return { kind: 'unseen', why: 'the list of open calls lacks this one' }
+    const other = calls.find(({ callId }) => callId !== own)
     return other === undefined
       ? { kind: 'none' }
       : { kind: 'call', place: { runId: String(other.runId), callId: String(other.callId) } }
@@ -251,14 +253,6 @@ export class CallRecord {
 }
 
 const REASON_MAX_CHARS = 1_024
-
-/** Both as they are recorded, so that what a policy leaves out is left out of both. */
-function isEqualCall(call: JsonObject, mine: JsonObject): boolean {
-  if (call.tool !== mine.tool) return false
-  if (call.argsRef !== undefined || mine.argsRef !== undefined)
-    return (call.argsRef as JsonObject | undefined)?.digest === (mine.argsRef as JsonObject | undefined)?.digest
-  return isEqual(call.args ?? null, mine.args ?? null)
-}
 
 /** What was answered has cost what it costs; of a failure the reservation is given back, and of a doubt it stays. */
 function spending({ reserve }: Ticket, { result }: Outcome): Pick<Outcome, 'usage'> {

@@ -146,17 +146,17 @@ export function idKey(id: RequestId): string {
   return `${typeof id} ${id}`
 }
 
-/** What a model reads: the tool did not run, or what came of it is not known. */
+/** What a model reads: the tool did not run, or what came of it is not known. Hosts of 2026-07-28 want the type of a result, and those of before let it pass. */
 export function textResult(id: RequestId, text: string): string {
-  return messageLine({ id, result: { content: [{ type: 'text', text }], isError: true } })
+  return messageLine({ id, result: { resultType: 'complete', content: [{ type: 'text', text }], isError: true } })
 }
 
 export function resultLine(id: RequestId, result: Json): string {
   return messageLine({ id, result })
 }
 
-export function errorLine(id: RequestId | null, code: number, message: string): string {
-  return messageLine({ id, error: { code, message: `countersign: ${message}` } })
+export function errorLine(id: RequestId | null, code: number, message: string, data?: JsonObject): string {
+  return messageLine({ id, error: { code, message: `countersign: ${message}`, ...(data && { data }) } })
 }
 
 function messageLine(message: object): string {

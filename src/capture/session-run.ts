@@ -9,6 +9,7 @@ export interface SessionRunOptions {
   readonly named: string | undefined
   /** What is behind the proxy, by the owner's word. */
   readonly server: string
+  readonly transport: 'stdio' | 'http'
 }
 
 export type RunEnd = { readonly closed: boolean; readonly runId: string; readonly reason?: string } | undefined
@@ -37,10 +38,10 @@ export class SessionRun {
   }
 
   async #start(): Promise<void> {
-    const { client, named, server } = this.#options
+    const { client, named, server, transport } = this.#options
     // A run that somebody else began has a name and an input of its own: it is used as it is.
     if (named !== undefined && (await exists(client, named))) return
-    const input = { entrance: 'mcp', transport: 'stdio', server }
+    const input = { entrance: 'mcp', transport, server }
     await client.execute('', { kind: 'start', body: { id: this.id, name: 'mcp', tags: ['mcp', server], input } })
   }
 

@@ -45,7 +45,7 @@ const OUTPUT_MS = 500
 
 export async function runMcpSession(options: McpSessionOptions): Promise<SessionEnd> {
   const { client, url, server, pin, say, host, ends } = options
-  const run = new SessionRun({ client, named: options.run, server })
+  const run = new SessionRun({ client, named: options.run, server, transport: 'stdio' })
   const calls = new CallRecord({ ...options, run, desk: { url } })
   const definitions = new DefinitionsRecord({ client, run, server, pin, say })
   const upstream = startUpstream(options.command, options.env)

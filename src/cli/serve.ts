@@ -10,6 +10,7 @@ import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { firstSteps } from './first-steps.ts'
 import { serveLog } from './serve-log.ts'
+import { mcpOf } from './serve-mcp.ts'
 import { painter } from './terminal.ts'
 
 /** The drain has its own limit below this; whatever still hangs then does not keep the process. */
@@ -33,12 +34,18 @@ export async function serve(args: Arguments): Promise<number> {
   )
   const version = packageVersion()
   const gateway = settings.gateway === undefined ? undefined : await gatewayOf(settings.gateway, log)
-  const service = await startedInTime(startService({ settings, log, version, gateway }), signalled, CLOSE_MAX_MS)
+  const mcp = mcpOf(args, settings, log)
+  const service = await startedInTime(
+    startService({ settings, log, version, gateway, mcp: mcp?.entrance }),
+    signalled,
+    CLOSE_MAX_MS,
+  )
   if (service === undefined) {
     // What follows the store is made by whole steps, and goes on at the next start.
     log.info({}, 'ended before it listened')
     process.exit(EXIT.ok)
   }
+  mcp?.servedAt(service.url)
   log.info({ url: service.url, data: resolve(settings.data), version }, 'listening')
   if (onTerminal) greet(settings, service.url, version)
 
@@ -47,7 +54,7 @@ export async function serve(args: Arguments): Promise<number> {
     throw error
   })
   log.info({ signal }, 'closing')
-  await closeInTime(service)
+  await closeInTime(service, mcp?.entrance)
   log.info({}, 'closed')
   if (signal === 'SIGHUP') dieOf(signal)
   return EXIT.ok
@@ -129,10 +136,12 @@ export async function startedInTime<T>(
   }
 }
 
-async function closeInTime(service: Service): Promise<void> {
+/** What stands in front of others is ended first: what is known of their calls is recorded while the ledger is open. */
+async function closeInTime(service: Service, mcp?: { close(): Promise<void> }): Promise<void> {
   // It keeps the process, too: with its connections and timers gone node would end it in the middle of the close, with code 13.
   const limit = setTimeout(() => process.exit(EXIT.failed), CLOSE_MAX_MS)
   try {
+    await mcp?.close()
     await service.close()
   } finally {
     clearTimeout(limit)

@@ -97,8 +97,8 @@ export interface Client {
   forks(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** All items, page after page. */
   calls(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
-  /** Calls without an outcome, of all runs that the token may read: those that run, and those in doubt. Throws `runs-unreadable` behind all others, where runs cannot be read. */
-  openCalls(options?: AskOptions): AsyncIterable<JsonObject>
+  /** Calls without an outcome, of all runs that the token may read: those that run, and those in doubt; with `equalTo`, that open call and those with its tool and arguments. Throws `runs-unreadable` behind all others, where runs cannot be read. */
+  openCalls(options?: AskOptions & { readonly equalTo?: string }): AsyncIterable<JsonObject>
   envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
   runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
@@ -166,7 +166,7 @@ export function createClient(options: ClientOptions): Client {
       return forks
     },
     calls: (runId, options = {}) => pages(`${runPath(runId)}/calls`, {}, options),
-    openCalls: (options = {}) => pages('/v1/calls', {}, options),
+    openCalls: ({ equalTo, ...options } = {}) => pages('/v1/calls', { equalTo }, options),
     envelopes: (runId, options = {}) => pages(`${runPath(runId)}/envelopes`, {}, options),
     events: (runId, filter = {}, options = {}) =>
       pages(`${runPath(runId)}/events`, filter, options) as AsyncIterable<Json> as AsyncIterable<EventRecord>,

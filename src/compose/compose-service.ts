@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../http/app.ts'
-import type { HttpLog, ModelGateway } from '../http/app-deps.ts'
+import type { AppOptions, HttpLog, ModelGateway } from '../http/app-deps.ts'
 import { awaitedLedger } from '../http/awaited-ledger.ts'
 import { type ServerLimits, startServer } from '../http/server.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
@@ -36,6 +36,7 @@ export interface ServiceOptions {
   readonly version: string
   /** Closed with the service. */
   readonly gateway?: ModelGateway | undefined
+  readonly mcp?: AppOptions['mcp']
 }
 
 /** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
@@ -154,7 +155,7 @@ function waiting(opening: Opening, settings: Settings): Served {
 }
 
 function edgeOf(
-  { settings, log, version, gateway }: ServiceOptions,
+  { settings, log, version, gateway, mcp }: ServiceOptions,
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
@@ -174,7 +175,7 @@ function edgeOf(
       ...(readers && { readers }),
       ...(indexing && { indexing }),
       disks: foldersOf(settings),
-      ...(webhook && { webhook }),
+      ...{ mcp, ...(webhook && { webhook }) },
       ...(gateway && { gateway }),
       settings: {
         ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },

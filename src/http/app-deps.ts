@@ -96,6 +96,22 @@ export interface ModelGateway {
   close(graceMs: number): Promise<void>
 }
 
+/** What answers `/mcp/{name}`. */
+export interface McpEntrance {
+  handle(asked: McpAsked): Promise<Response>
+}
+
+export interface McpAsked {
+  readonly request: Request
+  readonly name: string
+  readonly caller: Principal
+  readonly token: string
+  /** Aborted when whoever asked closes the connection. */
+  readonly gone: AbortSignal
+  /** This application, for commands under the caller's token. */
+  readonly ledger: (url: string, init: RequestInit) => Promise<Response>
+}
+
 export interface AppOptions {
   readonly ledger: Ledger
   readonly verifier: Pick<TokenVerifier, 'verify'>
@@ -114,6 +130,8 @@ export interface AppOptions {
   readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'answerBody' | 'stats'>
   /** The thread that writes the files that follow the store, for its counters; absent where there is none. */
   readonly indexing?: Pick<IndexingThread, 'stats'>
+  /** Absent where no MCP server is behind this one. */
+  readonly mcp?: McpEntrance | undefined
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Absent: its paths are not there. */
@@ -124,7 +142,7 @@ export interface AppOptions {
   readonly draining?: AbortSignal
 }
 
-type Optional = 'readers' | 'indexing' | 'webhook' | 'gateway'
+type Optional = 'readers' | 'indexing' | 'webhook' | 'gateway' | 'mcp'
 
 /** The same with every default filled in. */
 export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {

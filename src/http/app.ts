@@ -11,6 +11,7 @@ import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { mountGateway } from './mount-gateway.ts'
+import { mountMcp } from './mount-mcp.ts'
 import { noRoute } from './no-route.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { requestLog } from './request-log.ts'
@@ -70,6 +71,7 @@ export function createApp(options: AppOptions): OpenAPIHono<HttpEnv> {
   }
   mountDashboard(app, gate)
   if (options.gateway !== undefined) mountGateway(app, gate, options.gateway)
+  if (deps.mcp !== undefined) mountMcp(app, gate, deps.mcp)
   app.notFound(noRoute(routes))
   app.onError((error, c) => failure(error, deps, c))
   return app

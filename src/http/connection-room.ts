@@ -22,12 +22,13 @@ interface Guest {
   leaving: number
 }
 
-/** Reads, streams and calls that are waited for (`Prefer`); a write counts whoever reads its answer. */
-export function endsWithReader({ method, headers }: Asked): boolean {
+/** Reads, streams, calls that are waited for (`Prefer`), and requests to servers behind this one, whose protocol has it so; a write counts whoever reads its answer. */
+export function endsWithReader({ method, headers, url }: Asked): boolean {
+  if (url?.startsWith('/mcp/') === true) return true
   return method === 'GET' || method === 'HEAD' || headers.prefer !== undefined
 }
 
-type Asked = Pick<IncomingMessage, 'method' | 'headers'>
+type Asked = Pick<IncomingMessage, 'method' | 'headers' | 'url'>
 
 export class ConnectionRoom {
   readonly #limits: RoomLimits

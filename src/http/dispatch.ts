@@ -1,6 +1,7 @@
 /** @module The way of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
 import { lossesMember } from '../../schemas/loss.ts'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import type { TokenAccess } from '../access/access.ts'
 import { type AccessRead, isAudited, readOf } from '../access/audit-trail.ts'
 import { accessRefusal } from '../access/check-access.ts'
 import type { RateFault } from '../access/rates.ts'
@@ -71,6 +72,23 @@ function formOf(route: Route): RouteForm {
       parts.reduce((path, part, at) => path + (at % 2 === 0 ? part : part === 'run' ? run : item), ''),
     noQuery: route.access === 'open' ? { ok: true, value: {} } : parseQuery(route.query, ''),
   }
+}
+
+/** Who asks, on a way that is no route: token, scope, bonds and rate are checked as there. */
+export async function admitted(
+  c: HttpContext,
+  gate: Gate,
+  { access, kind }: { readonly access: TokenAccess; readonly kind: 'read' | 'write' },
+): Promise<Principal | Response> {
+  const who = await authenticate(c.req.header('authorization'), gate.deps.verifier)
+  if (!who.ok) return problemResponse(refusedToken(who, gate, c), c.req.path)
+  c.env?.authenticated?.()
+  const { principal } = who
+  if (gate.deps.settings.requestLog) c.set('caller', principal)
+  const refused = accessRefusal(access, principal, undefined)
+  if (refused !== undefined) return problemResponse(forbidden(refused), c.req.path)
+  const limited = gate.deps.rates.admit(principal, kind)
+  return limited === undefined ? principal : problemResponse(rateLimited(limited), c.req.path)
 }
 
 async function guarded(

@@ -18,6 +18,7 @@ export const PARAMETERS: Texts = {
   compensation:
     'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',
   cursor: 'Where the next page begins: `nextCursor` of the page before, with the same other parameters.',
+  equalTo: 'Id of an open call: it and the open calls with its tool and its arguments are listed.',
   event: 'Id of the event, a UUID.',
   fork: 'Id of the fork, a UUID.',
   format: 'Format of the lines: `jsonl` (the default), `csv`, `cloudevents`, `cloudevents-batch`, `ocsf` or `otlp`.',

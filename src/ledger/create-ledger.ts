@@ -26,11 +26,12 @@ import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import type { LossesOfTenant } from './log/tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
+import { EqualCalls } from './read/equal-calls.ts'
 import { eventsAsStored } from './read/events-as-stored.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
 import { noticesOf } from './read/notices.ts'
-import { type OpenCallsDeps, openCallsOf } from './read/open-calls.ts'
+import { allOpenCalls, type OpenCallsDeps, openCallsOf } from './read/open-calls.ts'
 import type { Queries, RunQueries } from './read/queries.ts'
 import { reportFaults } from './read/record-seal.ts'
 import { replayRecords } from './read/replay.ts'
@@ -99,7 +100,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
-    ...listsOf({ list, queries, reader }),
+    ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
     losses,
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
@@ -208,6 +209,11 @@ type FollowerStats = Omit<LedgerStats, OwnStats | 'cachedRuns' | 'integrity'>
 /** The store as indexing reads it. */
 function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore {
   return (who) => pacedStore(store, work?.begin({ tenant: INDEXING, caller: who }))
+}
+
+/** For the ledger itself, whatever the token of who asks may see. */
+function equalCallsIn(store: EventStore, deps: Omit<OpenCallsDeps, 'equal'>): EqualCalls {
+  return new EqualCalls(store, (tenant) => allOpenCalls(deps, { tenant, actor: 'ledger' }))
 }
 
 function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {

@@ -95,6 +95,8 @@ export type RunListFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt'> & { readon
 export interface OpenCallsPage {
   /** Only those that wait for somebody to find out what became of them. */
   readonly inDoubt: boolean
+  /** Only those with the tool and the arguments of this open call, as they are recorded; itself among them. */
+  readonly equalTo?: string
   /** Goes on in this run behind this claim, then with the runs that were started before it. */
   readonly after?: OpenCallsPlace
   readonly limit: number

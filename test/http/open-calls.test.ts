@@ -79,6 +79,28 @@ test('calls in doubt of all runs are listed, with what is known and since when, 
     assert.is((await edge.get(`/v1/calls${fault}`)).status, 400, fault)
 })
 
+test('the open calls equal to one are those with its tool and arguments as they are recorded, in every run that the token may read (CAP-40)', async () => {
+  await using at = await seeded()
+  const { edge, run } = at
+  const [a, b, c] = [await run('a'), await run('b'), await run('c')]
+  const before = await a.claimed('pay', { args: { to: 'x' } })
+  const equalTo = async (call: string, headers?: Record<string, string>) =>
+    (await listed(edge, `&equalTo=${call}`, headers)).map(({ callId }) => callId)
+  assert.equal(await equalTo(before), [before], 'what was open before the first question')
+  const second = await b.claimed('pay', { args: { to: 'x' } })
+  await b.claimed('pay', { args: { to: 'y' } })
+  await b.claimed('refund', { args: { to: 'x' } })
+  const doubtful = await c.claimed('pay', { args: { to: 'x' }, agent: 'ann' })
+  ok(await c.settle(doubtful, { unknown: { reason: 'the line broke' } }))
+  assert.equal(await equalTo(second), [before, second, doubtful], 'what came since, page by page')
+  assert.equal(await equalTo(doubtful, await bearer(edge, { agent: 'ann' })), [doubtful])
+  assert.equal(await equalTo(before, await bearer(edge, { tenant: edge.foreign })), [])
+  ok(await a.settle(before))
+  assert.equal(await equalTo(second), [second, doubtful])
+  assert.equal(await equalTo(before), [], 'a call that is open no more has no equal')
+  assert.is((await edge.get('/v1/calls?equalTo=x')).status, 400)
+})
+
 test('a resolution is said once: the same again is answered, another one is refused, and it says who said what (RUN-17, F111)', async () => {
   await using at = await seeded()
   const { edge, run } = at

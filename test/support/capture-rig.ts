@@ -52,7 +52,7 @@ export async function captureRig({ edge: given, named, pin, ...options }: RigOpt
       return answer
     },
   })
-  const run = new SessionRun({ client, named, server: 'tools' })
+  const run = new SessionRun({ client, named, server: 'tools', transport: 'stdio' })
   const [toHost, toServer, said]: [string[], string[], string[]] = [[], [], []]
   const say = (text: string): void => void said.push(text)
   const calls = new CallRecord({

@@ -61,6 +61,7 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   readonly now?: () => number
   readonly trusted?: TokenVerifierOptions['trusted']
   readonly disks?: AppOptions['disks']
+  readonly mcp?: AppOptions['mcp']
   readonly payloadScope?: 'implied' | 'required'
   /** Wraps the ledger, to make it fail or wait. */
   readonly wrap?: (ledger: Ledger) => Ledger
@@ -85,6 +86,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     ...(options.work && { work: options.work }),
     settings: { ratePerSecond: 0, ...options.settings },
     ...(options.disks && { disks: options.disks }),
+    mcp: options.mcp,
     draining: draining.signal,
     now,
   })

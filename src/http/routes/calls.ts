@@ -17,6 +17,7 @@ const tag = 'calls'
 
 const OpenCallsQuery = z.strictObject({
   status: z.enum(['open', 'in-doubt']).optional(),
+  equalTo: z.uuid().optional(),
   cursor: CursorText.optional(),
   limit: Limit.optional(),
 })
@@ -25,14 +26,20 @@ const notACursor = problem('invalid-cursor', 'this is no cursor of this list wit
 
 async function listOpenCalls(context: RequestContext<z.output<typeof OpenCallsQuery>>): Promise<Response> {
   const { deps, caller, path, query, access } = context
-  const { cursor, limit = PAGE_DEFAULT, status = 'open' } = query
-  const scope = ['calls', caller.tenant, status]
+  const { cursor, limit = PAGE_DEFAULT, status = 'open', equalTo } = query
+  const scope = ['calls', caller.tenant, status, equalTo ?? '']
   const place = cursor === undefined ? [] : (decodeCursor(deps.ledger.places, scope, cursor) ?? [])
   const [startedAt, runId, claim] = place
   const isPlace = typeof startedAt === 'string' && typeof runId === 'string' && typeof claim === 'number'
   if (cursor !== undefined && !isPlace) return problemResponse(notACursor, path)
 
-  const page = { inDoubt: status === 'in-doubt', limit, ...(isPlace && { after: { startedAt, runId, claim } }) }
+  const only = equalTo === undefined ? {} : { equalTo }
+  const page = {
+    inDoubt: status === 'in-doubt',
+    limit,
+    ...only,
+    ...(isPlace && { after: { startedAt, runId, claim } }),
+  }
   const found = await withSlot(context, () => deps.ledger.openCalls(caller, page))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
@@ -61,7 +68,7 @@ export const callRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/calls',
     summary:
-      'Calls without an outcome, of all runs, newest run first: `in-doubt` are those that wait for somebody to resolve them',
+      'Calls without an outcome, of all runs, newest run first: `in-doubt` are those that wait for somebody to resolve them; `equalTo` takes the id of an open call, and lists it and those with its tool and arguments',
     tag,
     access: READ_PAYLOADS,
     query: OpenCallsQuery,

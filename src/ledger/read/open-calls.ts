@@ -3,7 +3,9 @@ import type { RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { openCalls } from '../../domain/lease.ts'
+import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace } from '../ledger.ts'
+import { digestOfCall, type EqualCalls, type OpenCallPlace } from './equal-calls.ts'
 import type { Queries, ShownCall } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { RunList } from './run-list.ts'
@@ -13,27 +15,91 @@ export interface OpenCallsDeps {
   readonly list: RunList
   readonly queries: Queries
   readonly reader: Reader
+  readonly equal: EqualCalls
 }
 
 /** Runs of one page: most calls that run are not in doubt, and a page is an answer also where it holds none. */
 const RUNS_MAX = 200
+/** Equal calls that are read in one go. */
+const UNPACED_MAX = 8
+const RETRY_AFTER_MS = 1_000
 const BEFORE_ALL = -1
 const AFTER_ALL = Number.MAX_SAFE_INTEGER
 
 /** Newest run first; within a run in order of claim. */
-export async function openCallsOf(
+export async function openCallsOf(deps: OpenCallsDeps, caller: Caller, page: OpenCallsPage): Promise<Found<OpenCalls>> {
+  if (page.equalTo !== undefined) return equalCallsOf(deps, caller, { ...page, equalTo: page.equalTo })
+  const { after } = page
+  const { items: rows, asOf } = await deps.list.list(caller, openRuns(after))
+  const runs = rows.map(({ runId, startedAt }) => placeOf(String(startedAt), String(runId), BEFORE_ALL))
+  const last = runs.length < RUNS_MAX ? undefined : runs.at(-1)
+  const rest = last && { ...last, claim: AFTER_ALL }
+  return inRuns(deps, caller, page, { runs: after === undefined ? runs : [after, ...runs], rest, asOf })
+}
+
+const openRuns = (after: OpenCallsPlace | undefined) =>
+  ({ withOpenCalls: true, limit: RUNS_MAX, ...(after && { after }) }) as const
+
+/** In order of the runs' ids: no run is looked into that has no such call. Not tied to a size of the log, which would wait for the log. */
+async function equalCallsOf(
   deps: OpenCallsDeps,
   caller: Caller,
-  { inDoubt, after, limit }: OpenCallsPage,
+  page: OpenCallsPage & { readonly equalTo: string },
 ): Promise<Found<OpenCalls>> {
-  const filter = { withOpenCalls: true, limit: RUNS_MAX, ...(after && { after }) } as const
-  const { items: rows, asOf } = await deps.list.list(caller, filter)
-  const runs = rows.map(({ runId, startedAt }) => placeOf(String(startedAt), String(runId), BEFORE_ALL))
+  const places = await deps.equal.equalTo(caller.tenant, page.equalTo)
+  const { after = placeOf('', '', BEFORE_ALL) } = page
+  const only = new Set(places.map(({ callId }) => callId))
+  const ids = [...new Set(places.map(({ runId }) => runId))].sort().filter((runId) => runId >= after.runId)
+  const runs = ids.map((runId) => placeOf('', runId, runId === after.runId ? after.claim : BEFORE_ALL))
+  // A claim waits for this: where it is little, it does not give way to writes as other reading does.
+  const { pace, ...unpaced } = caller
+  const who = pace === undefined || places.length > UNPACED_MAX ? caller : unpaced
+  return inRuns(deps, who, page, { runs, rest: undefined, asOf: undefined, only })
+}
+
+/** Every open call of a tenant, for who follows them from there on. */
+export async function* allOpenCalls(
+  deps: Omit<OpenCallsDeps, 'equal'>,
+  caller: Caller,
+): AsyncGenerator<OpenCallPlace, void> {
+  let after: OpenCallsPlace | undefined
+  do {
+    const { items: rows } = await deps.list.list(caller, openRuns(after))
+    for (const { runId, startedAt } of rows) {
+      after = placeOf(String(startedAt), String(runId), AFTER_ALL)
+      const page = { runId: String(runId), after: BEFORE_ALL, limit: AFTER_ALL, inDoubt: false }
+      const found = await inRun(deps, caller, page)
+      if (!found.ok && unreadableRun(String(runId), found.refusal) === undefined)
+        throw new StoreUnavailableError(found.refusal.detail, RETRY_AFTER_MS)
+      if (!found.ok) yield { runId: String(runId), callId: String(runId), digest: undefined }
+      else
+        for (const call of found.value.items as readonly JsonObject[])
+          yield { runId: String(runId), callId: String(call.callId), digest: digestOfCall(call) }
+    }
+    if (rows.length < RUNS_MAX) return
+  } while (after !== undefined)
+}
+
+interface Runs {
+  readonly runs: readonly OpenCallsPlace[]
+  /** Where runs that are not among these begin. */
+  readonly rest: OpenCallsPlace | undefined
+  readonly asOf: OpenCalls['asOf']
+  /** Ids of the calls that are meant; all where it is absent. */
+  readonly only?: ReadonlySet<string>
+}
+
+async function inRuns(
+  deps: OpenCallsDeps,
+  caller: Caller,
+  { inDoubt, limit }: OpenCallsPage,
+  { runs, rest, asOf, only }: Runs,
+): Promise<Found<OpenCalls>> {
   const items: JsonObject[] = []
   const unreadable: UnreadableRun[] = []
-  for (const { startedAt, runId, claim } of after === undefined ? runs : [after, ...runs]) {
+  for (const { startedAt, runId, claim } of runs) {
     await caller.pace?.turn()
-    const found = await inRun(deps, caller, { runId, after: claim, limit: limit - items.length, inDoubt })
+    const found = await inRun(deps, caller, { runId, after: claim, limit: limit - items.length, inDoubt, only })
     const broken = found.ok ? undefined : unreadableRun(runId, found.refusal)
     if (broken !== undefined) {
       unreadable.push(broken)
@@ -48,8 +114,7 @@ export async function openCallsOf(
         value: { items, next: placeOf(startedAt, runId, Number(next)), asOf, ...unreadableMember(unreadable) },
       }
   }
-  const last = runs.length < RUNS_MAX ? undefined : runs.at(-1)
-  const end = last && { next: { ...last, claim: AFTER_ALL } }
+  const end = rest && { next: rest }
   return { ok: true, revision: 0, value: { items, ...end, asOf, ...unreadableMember(unreadable) } }
 }
 
@@ -58,9 +123,10 @@ const placeOf = (startedAt: string, runId: string, claim: number): OpenCallsPlac
 interface RunPage extends Pick<OpenCallsPage, 'inDoubt' | 'limit'> {
   readonly runId: string
   readonly after: number
+  readonly only?: ReadonlySet<string> | undefined
 }
 
-function inRun(deps: OpenCallsDeps, caller: Caller, page: RunPage): Promise<Found<JsonObject>> {
+function inRun(deps: Omit<OpenCallsDeps, 'equal'>, caller: Caller, page: RunPage): Promise<Found<JsonObject>> {
   const { queries, reader } = deps
   const { runId, limit } = page
   const stream = runStream(caller.tenant, runId)
@@ -82,9 +148,10 @@ function inRun(deps: OpenCallsDeps, caller: Caller, page: RunPage): Promise<Foun
 }
 
 /** A token of one agent sees what that agent called. */
-function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, inDoubt }: RunPage): ShownCall[] {
+function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, inDoubt, only }: RunPage): ShownCall[] {
   return openCalls(state)
     .filter((call) => call.phase !== 'model' && call.claimRevision > after)
+    .filter(({ callId }) => only === undefined || only.has(callId))
     .filter((call) => agent === undefined || call.agent === agent)
     .map((call) => queries.shown(state, call))
     .filter((call) => !inDoubt || isForPeople(call))

@@ -1,0 +1,236 @@
+/** @module The MCP proxy on Streamable HTTP: which server, whose session, which revision of the protocol; all else passes. */
+import { Buffer } from 'node:buffer'
+import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { errorLine, INVALID_REQUEST } from '../json-rpc.ts'
+import type { Secrets } from '../recorded-form.ts'
+import type { Relay } from '../relay.ts'
+import type { Desk } from '../texts.ts'
+import { Exchange } from './exchange.ts'
+import { HttpSession, type SessionOptions } from './http-session.ts'
+import { requestIdOf, revisionOf, STATELESS } from './revision.ts'
+import type { McpUpstream } from './upstreams.ts'
+
+export interface EntranceOptions {
+  readonly upstreams: ReadonlyMap<string, McpUpstream>
+  readonly secrets: Secrets
+  readonly owner: string | undefined
+  readonly desk: Desk
+  /** Besides the server's own: origins whose pages may ask. */
+  readonly origins: readonly string[]
+  readonly idleMs: number
+  readonly say: (text: string) => void
+}
+
+/** A request whose token was good. */
+export interface Asked {
+  readonly request: Request
+  readonly name: string
+  readonly caller: { readonly tenant: string; readonly subject: string; readonly run?: string; readonly agent?: string }
+  readonly token: string
+  /** Aborted when the host closes its connection. */
+  readonly gone: AbortSignal
+  readonly ledger: SessionOptions['ledger']
+}
+
+interface Held {
+  readonly session: HttpSession
+  /** Of a session of the protocol; absent where each request is by itself. */
+  readonly relay?: Relay
+}
+
+const BODY_MAX_BYTES = 16 * 1024 * 1024
+const SWEEP_MS = 30_000
+const METHODS = ['POST', 'GET', 'DELETE'] as const
+const SESSION_ID = 'mcp-session-id'
+/** What of a request's head is the protocol's: no credential of the host goes further. */
+const FORWARDED = /^(accept|content-type|last-event-id|user-agent|traceparent|tracestate|baggage|mcp-[a-z0-9-]+)$/
+const NO_SESSION = -32_001
+
+export class McpEntrance {
+  readonly #options: EntranceOptions
+  readonly #sessions = new Map<string, Held>()
+  readonly #timer: NodeJS.Timeout
+  #isClosing = false
+
+  constructor(options: EntranceOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, options.idleMs)).unref()
+  }
+
+  async handle(asked: Asked): Promise<Response> {
+    const { request, name } = asked
+    const upstream = this.#options.upstreams.get(name)
+    const method = METHODS.find((each) => each === request.method)
+    if (upstream === undefined)
+      return fault(
+        404,
+        INVALID_REQUEST,
+        `there is no server ${name}; there are ${[...this.#options.upstreams.keys()].join(', ')}`,
+      )
+    if (!this.#isOwnOrigin(request))
+      return fault(403, INVALID_REQUEST, 'pages of this origin may not ask here: see --cors')
+    if (this.#isClosing) return fault(503, INVALID_REQUEST, 'the server is closing')
+    const isStateless = request.headers.get('mcp-protocol-version') === STATELESS
+    if (method === undefined || (isStateless && method !== 'POST')) return notAllowed(isStateless)
+    return method === 'POST' ? this.#post(asked, upstream) : this.#ofSession(asked, upstream, method)
+  }
+
+  /** Every session is ended, and what is known of its calls is recorded. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearInterval(this.#timer)
+    const held = [...this.#sessions.values()]
+    this.#sessions.clear()
+    await Promise.all(held.map(({ session }) => session.end('the proxy was ended')))
+  }
+
+  async #post(asked: Asked, upstream: McpUpstream): Promise<Response> {
+    const body = await bodyOf(asked.request)
+    if (body === undefined) return fault(413, INVALID_REQUEST, `a message has at most ${BODY_MAX_BYTES} bytes`)
+    const value = parseJsonOrUndefined(body.toString('utf8'))
+    const message = value !== undefined && isJsonObject(value) ? value : undefined
+    const revision = revisionOf(asked.request.headers, message)
+    if (!revision.ok)
+      return new Response(errorLine(requestIdOf(message), revision.code, revision.message, revision.data), {
+        status: 400,
+        headers: { 'content-type': 'application/json' },
+      })
+    const id = revision.isStateless ? null : asked.request.headers.get(SESSION_ID)
+    const held = id === null ? this.#shared(asked, upstream) : this.#sessions.get(keyOf(asked, id))
+    return held === undefined ? noSession(message) : this.#exchanged(asked, upstream, { held, body, message })
+  }
+
+  async #exchanged(
+    asked: Asked,
+    upstream: McpUpstream,
+    { held, body, message }: { readonly held: Held; readonly body: Buffer; readonly message: JsonObject | undefined },
+  ): Promise<Response> {
+    const { session } = held
+    session.uses(asked.token)
+    const relay = held.relay ?? session.relay()
+    const exchange = new Exchange({
+      relay,
+      ask: { url: upstream.url, method: 'POST', headers: headersTo(upstream, asked.request) },
+      id: message?.method === undefined ? null : requestIdOf(message),
+      isResumable: held.relay !== undefined,
+      over: AbortSignal.any([asked.gone, session.over]),
+      onHead: (headers) => this.#begun(asked, upstream, String(headers[SESSION_ID] ?? '')),
+    })
+    session.track(exchange.ended, relay, held.relay !== undefined)
+    await relay.fromHost({ parts: [body], bytes: body.length }, exchange)
+    return exchange.answer
+  }
+
+  async #ofSession(asked: Asked, upstream: McpUpstream, method: 'GET' | 'DELETE'): Promise<Response> {
+    const id = asked.request.headers.get(SESSION_ID)
+    const key = keyOf(asked, id ?? '')
+    const held = id === null ? this.#shared(asked, upstream) : this.#sessions.get(key)
+    if (held === undefined) return noSession(undefined)
+    const { session } = held
+    session.uses(asked.token)
+    const relay = held.relay ?? session.relay()
+    const exchange = new Exchange({
+      relay,
+      ask: { url: upstream.url, method, headers: headersTo(upstream, asked.request) },
+      ...{ id: null, isResumable: true, onHead: () => undefined },
+      over: AbortSignal.any([asked.gone, session.over]),
+    })
+    session.track(exchange.ended, relay, held.relay !== undefined)
+    await exchange.toServer([])
+    const answer = await exchange.answer
+    if (method === 'DELETE' && answer.ok && this.#sessions.delete(key)) await session.end('the host ended the session')
+    return answer
+  }
+
+  /** The server has begun a session for whoever asked: it is nobody else's. */
+  #begun(asked: Asked, upstream: McpUpstream, id: string): void {
+    const key = keyOf(asked, id)
+    if (id === '' || this.#isClosing || this.#sessions.has(key)) return
+    const session = this.#session(asked, upstream)
+    this.#sessions.set(key, { session, relay: session.relay() })
+  }
+
+  /** Where requests are by themselves, those of one caller in one run share its record. */
+  #shared(asked: Asked, upstream: McpUpstream): Held {
+    const key = keyOf(asked, undefined)
+    const held = this.#sessions.get(key) ?? { session: this.#session(asked, upstream) }
+    this.#sessions.set(key, held)
+    return held
+  }
+
+  #session({ caller, request, token, ledger }: Asked, upstream: McpUpstream): HttpSession {
+    const { secrets, owner, desk, say } = this.#options
+    const own = Object.entries(upstream.headers).map(([name, value]) => [`header ${name}`, value] as const)
+    const run = caller.run ?? request.headers.get('x-countersign-run') ?? undefined
+    const agent = caller.agent ?? request.headers.get('x-countersign-agent') ?? undefined
+    return new HttpSession({ upstream, ledger, token, run, agent, secrets: [...own, ...secrets], owner, desk, say })
+  }
+
+  #sweep(): void {
+    for (const [key, { session }] of this.#sessions) {
+      if (session.idleMs < this.#options.idleMs) continue
+      this.#sessions.delete(key)
+      void session.end('nothing was asked in it for a long time')
+    }
+  }
+
+  /** A page of another site must not reach a server through a browser that can (DNS rebinding). */
+  #isOwnOrigin(request: Request): boolean {
+    const origin = request.headers.get('origin')
+    if (origin === null || this.#options.origins.includes(origin)) return true
+    return (
+      URL.canParse(origin) &&
+      new URL(origin).host === request.headers.get('host') &&
+      isOwnHost(origin, this.#options.desk)
+    )
+  }
+}
+
+/** The Host of a request is what its sender says: a name that was bound to this address is none of ours. */
+function isOwnHost(origin: string, { url }: Desk): boolean {
+  const { hostname } = new URL(origin)
+  return (
+    ['localhost', '127.0.0.1', '[::1]'].includes(hostname) || (url !== undefined && hostname === new URL(url).hostname)
+  )
+}
+
+/** A session of one caller, of no other one of its tenant either. `undefined`: of requests without a session. */
+function keyOf({ name, caller, request }: Asked, id: string | undefined): string {
+  const { tenant, subject, run = null, agent = null } = caller
+  const named =
+    id === undefined ? [request.headers.get('x-countersign-run'), request.headers.get('x-countersign-agent')] : []
+  return JSON.stringify([name, tenant, subject, run, agent, id ?? null, ...named])
+}
+
+function headersTo(upstream: McpUpstream, request: Request): Record<string, string> {
+  const kept = [...request.headers].filter(([name]) => FORWARDED.test(name))
+  return { ...Object.fromEntries(kept), ...upstream.headers }
+}
+
+async function bodyOf(request: Request): Promise<Buffer | undefined> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.byteLength
+    if (bytes > BODY_MAX_BYTES) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+function fault(status: number, code: number, message: string): Response {
+  return new Response(errorLine(null, code, message), { status, headers: { 'content-type': 'application/json' } })
+}
+
+/** What a host begins a new session at. */
+function noSession(message: JsonObject | undefined): Response {
+  const text = 'there is no such session of this token here: begin a new one with initialize'
+  const headers = { 'content-type': 'application/json' }
+  return new Response(errorLine(requestIdOf(message), NO_SESSION, text), { status: 404, headers })
+}
+
+function notAllowed(isStateless: boolean): Response {
+  const allow = isStateless ? 'POST' : METHODS.join(', ')
+  const headers = { 'content-type': 'application/json', allow }
+  return new Response(errorLine(null, INVALID_REQUEST, `this takes ${allow}`), { status: 405, headers })
+}

@@ -1,0 +1,175 @@
+/** @module One request of a host and its answer: the bytes of both pass as they come; what in them is a call, or answers one, goes by the relay. */
+import { Buffer } from 'node:buffer'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { errorLine, idKey, type RequestId, readAnswers } from '../json-rpc.ts'
+import type { Relay, Route } from '../relay.ts'
+import { eventFrames, frameWith } from './event-frames.ts'
+import { askUpstream, UpstreamFailure, type UpstreamRequest } from './upstream-request.ts'
+
+export interface ExchangeOptions {
+  readonly relay: Relay
+  readonly ask: Omit<UpstreamRequest, 'signal' | 'body'>
+  /** Of the request; null where it has none. */
+  readonly id: RequestId | null
+  /** An answer may come on another stream, after this one broke. */
+  readonly isResumable: boolean
+  /** The host left, or the session ended. */
+  readonly over: AbortSignal
+  readonly onHead: (headers: IncomingHttpHeaders) => void
+}
+
+type Parts = Parameters<Route['toHost']>[0]
+
+const INTERNAL_ERROR = -32_603
+const ANSWER_MAX_BYTES = 256 * 1024 * 1024
+const HOST_LEFT = 'the host closed the stream'
+/** What of an answer's head is the protocol's. */
+const RELAYED = /^(content-type|cache-control|retry-after|allow|mcp-[a-z0-9-]+)$/
+const JSON_HEADERS = { 'content-type': 'application/json' }
+
+export class Exchange implements Route {
+  readonly #options: ExchangeOptions
+  readonly #answer = Promise.withResolvers<Response>()
+  readonly #end = Promise.withResolvers<void>()
+  #write: ((bytes: Uint8Array) => Promise<void>) | undefined
+  #isForwarded = false
+  #isOver = false
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    options.over.addEventListener('abort', () => this.#left(HOST_LEFT), { once: true })
+  }
+
+  /** Once its head is known. */
+  get answer(): Promise<Response> {
+    return this.#answer.promise
+  }
+
+  /** Nothing comes any more, and what came is recorded. */
+  get ended(): Promise<void> {
+    return this.#end.promise
+  }
+
+  readonly toHost = async (parts: Parts): Promise<void> => {
+    if (this.#write === undefined) return this.#whole(new Response(bytesOf(parts), { headers: JSON_HEADERS }))
+    await this.#write(bytesOf(parts.map((part) => (typeof part === 'string' ? frameWith(part) : part))))
+  }
+
+  /** Resolves when the request is on its way: its answer holds up no other one. */
+  readonly toServer = async (parts: Parts): Promise<void> => {
+    this.#isForwarded = true
+    void this.#forward(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+  }
+
+  async #forward(body: readonly Buffer[]): Promise<void> {
+    const { ask, over, onHead } = this.#options
+    try {
+      const incoming = await askUpstream({ ...ask, signal: over, ...(ask.method === 'POST' && { body }) })
+      onHead(incoming.headers)
+      const isStream = /^text\/event-stream\b/.test(incoming.headers['content-type'] ?? '')
+      await (isStream && incoming.statusCode === 200 ? this.#stream(incoming) : this.#collected(incoming))
+    } catch (error) {
+      await this.#failed(error instanceof Error ? error : new Error(String(error)))
+    } finally {
+      this.#whole(new Response(null, { status: 502 }))
+      this.#isOver = true
+      this.#end.resolve()
+    }
+  }
+
+  async #failed(error: Error): Promise<void> {
+    const { relay, id } = this.#options
+    const reason = `the server could not be asked: ${error.message}`.slice(0, 1_024)
+    const wasSent = !(error instanceof UpstreamFailure) || error.wasSent
+    if (id !== null && relay.isOpen(id))
+      await (wasSent ? relay.lost(id, reason, { mayCome: false }) : relay.unsent(id, reason))
+    this.#whole(new Response(errorLine(id, INTERNAL_ERROR, reason), { status: 502, headers: JSON_HEADERS }))
+  }
+
+  async #stream(incoming: IncomingMessage): Promise<void> {
+    const { relay, id, isResumable } = this.#options
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    writer.closed.catch(() => this.#left(HOST_LEFT))
+    this.#write = (bytes) => writer.write(bytes).catch(() => undefined)
+    this.#answer.resolve(new Response(readable, { status: 200, headers: relayed(incoming.headers) }))
+    let reason = 'the server ended its stream without an answer'
+    let hasIds = false
+    try {
+      for await (const frame of eventFrames(incoming)) {
+        hasIds ||= frame.hasId
+        await relay.answer(frame, this.toHost)
+      }
+    } catch (error) {
+      reason = `the stream of the server broke: ${error instanceof Error ? error.message : String(error)}`
+    }
+    // At once, so that what is recorded now keeps nobody from seeing that the stream is over.
+    if (id !== null) await relay.lost(id, reason.slice(0, 1_024), { mayCome: isResumable && hasIds })
+    await writer.close().catch(() => undefined)
+  }
+
+  async #collected(incoming: IncomingMessage): Promise<void> {
+    const { relay, id } = this.#options
+    const body = await collected(incoming)
+    const status = incoming.statusCode ?? 502
+    const isCall = id !== null && relay.isOpen(id)
+    const isAnswered = readAnswers(body).some((answer) => id !== null && idKey(answer.id) === idKey(id))
+    const reason = `the server answered with HTTP ${status} and no result`
+    if (isCall && !isAnswered) {
+      if (status < 400 || status >= 500) return relay.lost(id, reason, { mayCome: false })
+      await relay.refusedByServer(id, reason)
+    }
+    await relay.answer({ parts: [body], message: body }, async (parts) => {
+      const isOwn = parts.some((part) => typeof part === 'string')
+      if (isOwn) return this.#whole(new Response(bytesOf(parts), { headers: JSON_HEADERS }))
+      if (CREDENTIALS.has(status))
+        return this.#whole(
+          new Response(errorLine(id, INTERNAL_ERROR, NO_CREDENTIALS), { status: 502, headers: JSON_HEADERS }),
+        )
+      this.#whole(
+        new Response(body.length === 0 ? null : bytesOf([body]), { status, headers: relayed(incoming.headers) }),
+      )
+    })
+  }
+
+  /** The first one counts. Where nothing was forwarded, it is the end. */
+  #whole(response: Response): void {
+    this.#answer.resolve(response)
+    if (!this.#isForwarded) this.#end.resolve()
+  }
+
+  /** A call that was forwarded is in doubt, and one that waits for its claim is not forwarded. */
+  #left(reason: string): void {
+    const { relay, id } = this.#options
+    if (this.#isOver) return
+    if (id !== null) relay.cancel(id, reason)
+    this.#whole(new Response(null, { status: 502 }))
+  }
+}
+
+/** The token of the host was good: what the server does not accept are the proxy's own headers. */
+const CREDENTIALS: ReadonlySet<number> = new Set([401, 403])
+const NO_CREDENTIALS =
+  'the server refused the credentials of this proxy: set its "headers" in the file of --mcp, and start again'
+
+function relayed(headers: IncomingHttpHeaders): Headers {
+  const kept = new Headers()
+  for (const [name, value] of Object.entries(headers))
+    if (RELAYED.test(name) && value !== undefined) kept.set(name, String(value))
+  return kept
+}
+
+async function collected(incoming: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of incoming as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > ANSWER_MAX_BYTES) throw new Error(`an answer of more than ${ANSWER_MAX_BYTES} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+function bytesOf(parts: Parts): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))))
+}

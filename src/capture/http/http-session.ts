@@ -1,0 +1,110 @@
+/** @module What requests over HTTP share: a run, its record of calls, and, where the protocol has sessions, the calls that are under way in one. */
+import { createClient } from '../../client/client.ts'
+import { withTimeout } from '../../resources/with-timeout.ts'
+import { CallRecord } from '../call-record.ts'
+import { DefinitionsRecord } from '../definitions-record.ts'
+import type { Secrets } from '../recorded-form.ts'
+import { Relay, type Write } from '../relay.ts'
+import { SessionRun } from '../session-run.ts'
+import type { Desk } from '../texts.ts'
+import type { McpUpstream } from './upstreams.ts'
+
+export interface SessionOptions {
+  readonly upstream: McpUpstream
+  readonly ledger: (url: string, init: RequestInit) => Promise<Response>
+  readonly token: string
+  readonly run: string | undefined
+  readonly agent: string | undefined
+  readonly secrets: Secrets
+  readonly owner: string | undefined
+  readonly desk: Desk
+  readonly say: (text: string) => void
+}
+
+/** A host waits for 60 seconds as a rule, and has to be told before. */
+const ANSWER_MS = 10_000
+const PATIENCE_MS = 5_000
+const RECORDS_MS = 2_500
+const nowhere: Write = async () => undefined
+
+export class HttpSession {
+  readonly #options: SessionOptions
+  readonly #run: SessionRun
+  readonly #calls: CallRecord
+  readonly #definitions: DefinitionsRecord
+  readonly #relays = new Set<Relay>()
+  readonly #over = new AbortController()
+  #token: string
+  #underWay = 0
+  #usedMs = performance.now()
+
+  constructor(options: SessionOptions) {
+    const { upstream, ledger, secrets, owner, desk, say } = options
+    this.#options = options
+    this.#token = options.token
+    const limits = { timeoutMs: ANSWER_MS, patienceMs: PATIENCE_MS }
+    const client = createClient({ url: 'http://localhost', token: async () => this.#token, fetch: ledger, ...limits })
+    const run = new SessionRun({ client, named: options.run, server: upstream.name, transport: 'http' })
+    const { effects, whenAway, pin } = upstream
+    const about = { server: upstream.name, agent: options.agent ?? upstream.agent, effects, whenAway }
+    this.#run = run
+    this.#calls = new CallRecord({ client, run, secrets, owner, desk, ...about })
+    this.#definitions = new DefinitionsRecord({ client, run, server: upstream.name, pin, say })
+  }
+
+  /** Aborted at its end. */
+  get over(): AbortSignal {
+    return this.#over.signal
+  }
+
+  /** Milliseconds for which nothing was under way. */
+  get idleMs(): number {
+    return this.#underWay > 0 ? 0 : performance.now() - this.#usedMs
+  }
+
+  /** Whoever asks now has shown this token. */
+  uses(token: string): void {
+    this.#token = token
+  }
+
+  /** Calls are known by their ids within it: one for a session, or one for each request, whose ids are nobody else's business. */
+  relay(): Relay {
+    const { say } = this.#options
+    const relay = new Relay({
+      ...{ toHost: nowhere, toServer: nowhere, say },
+      ...{ calls: this.#calls, definitions: this.#definitions },
+    })
+    this.#relays.add(relay)
+    return relay
+  }
+
+  /** For as long as `ended` is pending it is in use. */
+  track(ended: Promise<void>, relay: Relay, isShared: boolean): void {
+    this.#underWay += 1
+    void ended
+      .then(() => relay.settled())
+      .catch(() => undefined)
+      .then(() => {
+        this.#underWay -= 1
+        this.#usedMs = performance.now()
+        if (!isShared) this.#relays.delete(relay)
+      })
+  }
+
+  /** Calls without an answer are in doubt; the run that it began is completed. */
+  async end(reason: string): Promise<void> {
+    const { say } = this.#options
+    const recorded = async (): Promise<void> => {
+      await Promise.all([...this.#relays].map((relay) => relay.serverGone(reason)))
+      this.#over.abort()
+      const { owed } = await this.#calls.close()
+      if (owed > 0) say(`${owed} records could not be made: the ledger did not answer`)
+      const end = await this.#run.end()
+      if (end?.closed === false) say(`the run ${end.runId} stays open: ${end.reason}`)
+    }
+    await withTimeout(recorded(), RECORDS_MS, () => new Error('late')).catch(() =>
+      say('not everything could be recorded in time: calls without an outcome are in doubt'),
+    )
+    this.#over.abort()
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * @module Which open calls are equal to one: found by what the store has gained since the last question, and not by looking into every run. It only says where
+ * to look: whether a call is open is read from its run.
+ */
+import { declarationOf } from '../../../schemas/events.ts'
+import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { parseStream } from '../../../schemas/names.ts'
+import { jsonDigest } from '../../signing/digests.ts'
+import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+
+/** What the store may have gained since the last question: beyond it the open calls are looked up anew, which takes less. */
+const GAINED_MAX = 5_000
+/** Open calls of one tenant that are kept in memory. */
+const KEPT_MAX = 50_000
+
+export interface OpenCallPlace {
+  readonly runId: string
+  readonly callId: string
+  /** Of tool and arguments as they are recorded; undefined for a run that cannot be looked into: it may hold any. */
+  readonly digest: string | undefined
+}
+
+/** Every open call of a tenant as it is when it is read. */
+export type ReadOpenCalls = (tenant: string) => AsyncIterable<OpenCallPlace>
+
+interface Known {
+  readonly open: Map<string, OpenCallPlace>
+  /** Calls that ended while the open ones were being read; undefined once they are. */
+  ended: Set<string> | undefined
+  readonly read: Promise<void>
+}
+
+type FollowedStore = Pick<EventStore, 'readAll' | 'end' | 'comparePositions'>
+
+export class EqualCalls {
+  readonly #store: FollowedStore
+  readonly #read: ReadOpenCalls
+  readonly #tenants = new Map<string, Known>()
+  #at: Position | undefined
+  #running: Promise<unknown> = Promise.resolve()
+  #queued: Promise<void> | undefined
+
+  constructor(store: FollowedStore, read: ReadOpenCalls) {
+    this.#store = store
+    this.#read = read
+  }
+
+  /** The open calls of the tenant with the tool and the arguments of this one, itself among them; none where it is not open. */
+  async equalTo(tenant: string, callId: string): Promise<readonly OpenCallPlace[]> {
+    for (;;) {
+      await this.#follow()
+      const known = this.#tenants.get(tenant) ?? this.#begin(tenant)
+      if (known.ended !== undefined) {
+        await known.read
+        continue
+      }
+      const own = known.open.get(callId)
+      const places = [...known.open.values()].filter(({ digest }) => digest === undefined || digest === own?.digest)
+      // Too many to keep: they are read anew for the next question.
+      if (known.open.size > KEPT_MAX) this.#tenants.delete(tenant)
+      return places
+    }
+  }
+
+  /** From where the store was followed to, what comes is counted; what there is already is read beside that. */
+  #begin(tenant: string): Known {
+    const open = new Map<string, OpenCallPlace>()
+    const ended = new Set<string>()
+    const read = async (): Promise<void> => {
+      for await (const place of this.#read(tenant)) if (!ended.has(place.callId)) open.set(place.callId, place)
+      // What came meanwhile is counted before anybody relies on it.
+      await this.#follow()
+      known.ended = undefined
+    }
+    const known: Known = {
+      open,
+      ended,
+      read: read().catch((error: unknown) => {
+        if (this.#tenants.get(tenant) === known) this.#tenants.delete(tenant)
+        throw error
+      }),
+    }
+    this.#tenants.set(tenant, known)
+    return known
+  }
+
+  /** Up to the end of the store as it is after the call. Those that wait for the next pass share it. */
+  #follow(): Promise<void> {
+    this.#queued ??= this.#running.then(() => {
+      this.#queued = undefined
+      return this.#pass()
+    })
+    this.#running = this.#queued.catch(() => undefined)
+    return this.#queued
+  }
+
+  async #pass(): Promise<void> {
+    const until = await this.#store.end()
+    const after = this.#at
+    if (this.#tenants.size > 0 && until !== undefined && after !== undefined) await this.#passTo(until, after)
+    this.#at = until
+  }
+
+  async #passTo(until: Position, after: Position): Promise<void> {
+    if (this.#store.comparePositions(after, until) >= 0) return
+    let gained = 0
+    for await (const page of this.#store.readAll({ after, until })) {
+      for (const record of page) this.#take(record)
+      gained += page.length
+      if (gained > GAINED_MAX) this.#forgetRead()
+      if (this.#tenants.size === 0) return
+    }
+  }
+
+  /** What is being read now is not begun again, which could go on for as long as others write. */
+  #forgetRead(): void {
+    for (const [tenant, { ended }] of this.#tenants) if (ended === undefined) this.#tenants.delete(tenant)
+  }
+
+  #take(record: ReadRecord): void {
+    const name = parseStream(record.stream)
+    const known = name?.runId === undefined ? undefined : this.#tenants.get(name.tenant)
+    if (name?.runId === undefined || known === undefined) return
+    const change = changeIn(record)
+    if (change?.kind === 'opened')
+      known.open.set(change.callId, { runId: name.runId, callId: change.callId, digest: change.digest })
+    if (change?.kind !== 'ended') return
+    known.open.delete(change.callId)
+    known.ended?.add(change.callId)
+  }
+}
+
+type Change =
+  | { readonly kind: 'opened'; readonly callId: string; readonly digest: string }
+  | { readonly kind: 'ended'; readonly callId: string }
+
+/** Undefined where it opens and ends no call, or cannot be read: the run itself says so to its readers. */
+function changeIn({ header, data }: ReadRecord): Change | undefined {
+  const declared = declarationOf(typeIn(header))
+  const { call, undoing } = declared?.changes ?? {}
+  const ends = call === 'settled' || undoing === 'succeeded' || undoing === 'failed'
+  if (call !== 'claimed' && !ends) return undefined
+  const body = jsonIn(data)
+  const callId = body?.callId
+  if (body === undefined || typeof callId !== 'string') return undefined
+  if (ends) return { kind: 'ended', callId }
+  return body.phase === 'model' ? undefined : { kind: 'opened', callId, digest: digestOfCall(body) }
+}
+
+/** Of a claim, or of a call as it is shown: what a policy left out is left out of both. */
+export function digestOfCall({
+  tool,
+  args,
+  argsRef,
+  argsDigest,
+  redacted,
+  argsRedacted = redacted,
+}: JsonObject): string {
+  const stored = argsRef !== undefined && isJsonObject(argsRef) ? argsRef.digest : argsDigest
+  const digest = argsRef === undefined && argsRedacted !== undefined ? jsonDigest(args ?? null) : stored
+  return `${String(digest)} ${String(tool)}`
+}
+
+function typeIn(header: string): string {
+  return String(jsonIn(header)?.type ?? '')
+}
+
+function jsonIn(text: string): JsonObject | undefined {
+  const value = parseJsonOrUndefined(text)
+  return value !== undefined && isJsonObject(value) ? value : undefined
+}
