@@ -26,10 +26,12 @@ export const ERASED = '[erased]'
 export interface KeptValues {
   readonly values: { readonly [marker: string]: Json }
   readonly erased: readonly string[]
+  /** Of a call: what its code knows it by, where that was left out of the record as well. */
+  readonly callKey?: string
 }
 
 /** A body with the values that could be read, `[erased]` in the place of the others, and `redacted` saying what it still lacks (LIFE-5). */
-export function withKept(body: JsonObject, { values, erased }: KeptValues): JsonObject {
+export function withKept(body: JsonObject, { values, erased, callKey }: KeptValues): JsonObject {
   const { redacted: said, ...rest } = body
   const { kept = [], ...dropped } = said as unknown as Redacted
   const gone = kept.filter(({ key }) => erased.includes(key))
@@ -37,7 +39,8 @@ export function withKept(body: JsonObject, { values, erased }: KeptValues): Json
   for (const { at } of gone) for (const each of at) data = erasedAt(data, parsePointer(each) ?? [])
   const lacking = { ...dropped, ...(gone.length > 0 && { kept: gone }) }
   const isWhole = gone.length === 0 && Object.keys(dropped.counts).length === 0
-  return { ...(data as JsonObject), ...(!isWhole && { redacted: lacking as unknown as Json }) }
+  const known = callKey === undefined ? {} : { key: callKey }
+  return { ...(data as JsonObject), ...known, ...(!isWhole && { redacted: lacking as unknown as Json }) }
 }
 
 /** Texts and names that are markers become what they stand for. */

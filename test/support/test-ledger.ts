@@ -117,7 +117,7 @@ export interface TestLedgerOptions {
   readonly views?: ViewStore
   readonly log?: Log
   /** Keys of subjects; default: in memory. */
-  readonly subjects?: SubjectStore
+  readonly subjects?: SubjectStore | 'none'
   readonly tenantPolicy?: TenantPolicies
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
@@ -155,7 +155,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       log,
       views: viewStore,
       keys,
-      subjects,
+      ...(subjects !== 'none' && { subjects }),
       effects,
       ...(options.log && { log: options.log }),
       ...(options.merkleLogs === true && {

@@ -17,6 +17,8 @@ import { decryptUnder, encryptUnder, type SubjectKey } from '../../signing/subje
 import type { SubjectKeys } from './subject-keys.ts'
 
 const NONCE_BYTES = 12
+/** Beside the values, of which each has a marker. */
+const CALL_KEY = 'callKey'
 /** Whose values are the run's own. */
 export const runSubject = (run: string): string => `run:${run}`
 
@@ -32,6 +34,8 @@ export class Keeping {
   readonly #place: Place
   readonly #body: JsonObject
   readonly #bySubject = new Map<string, SubjectKey>()
+  /** By what stands for them in the record. */
+  readonly #callKeys = new Map<string, string>()
 
   constructor(keys: SubjectKeys, place: Place, body: JsonObject) {
     this.#keys = keys
@@ -50,6 +54,11 @@ export class Keeping {
     return keys.reduce((text, { mark }) => blindValue(mark, text), digest)
   }
 
+  /** What the call is known by to the code that made it: a replay finds it by that. */
+  noteCallKey(callKey: string, recorded: string): void {
+    this.#callKeys.set(recorded, callKey)
+  }
+
   /** One ciphertext for each key, of the values that the body of the event stands for. */
   kept(type: string, data: JsonObject, leftOut: readonly RedactedPlace[]): Kept[] {
     const text = canonicalJson(data)
@@ -59,13 +68,25 @@ export class Keeping {
       const key = this.#keyOf(place.kept.keep)
       byKey.set(key, [...(byKey.get(key) ?? []), place])
     }
-    return [...byKey].map(([key, places]) => {
+    const callKey = this.#callKeyUnder([...byKey.keys()], type, data)
+    return [...byKey].map(([key, places], n) => {
       const values = Object.fromEntries(places.flatMap(({ kept }) => (kept ? [[kept.marker, kept.value]] : [])))
       const at = places.map((each) => each.at).filter((each) => each.length <= REDACTED_POINTER_MAX_CHARS)
-      const aad = aadOf(this.#keys.ledgerId, { ...this.#place, type, key: key.id })
-      const $enc = encryptUnder(key, aad, { text: canonicalJson(values), nonce: randomBytes(NONCE_BYTES) })
+      const all = n === 0 && callKey !== undefined ? { ...values, [CALL_KEY]: callKey } : values
+      const $enc = this.#encrypted(key, type, canonicalJson(all))
       return { key: key.id, count: places.length, at: at.slice(0, REDACTED_LISTED_MAX), $enc }
     })
+  }
+
+  /** It holds a digest of all that was sent: it is encrypted under every key, the first one last. */
+  #callKeyUnder([, ...rest]: readonly SubjectKey[], type: string, { key }: JsonObject): string | undefined {
+    const plain = typeof key === 'string' ? this.#callKeys.get(key) : undefined
+    return plain === undefined ? undefined : rest.reduce((text, each) => this.#encrypted(each, type, text), plain)
+  }
+
+  #encrypted(key: SubjectKey, type: string, text: string): string {
+    const aad = aadOf(this.#keys.ledgerId, { ...this.#place, type, key: key.id })
+    return encryptUnder(key, aad, { text, nonce: randomBytes(NONCE_BYTES) })
   }
 
   #keyOf({ subject }: Keep): SubjectKey {
@@ -81,11 +102,12 @@ export class Keeping {
 
 const SUBJECT_MAX_CHARS = 512
 
-/** In one of the values of the request, or in the request itself. */
+/** In one of the values of the request, a member of one that is a list, or the request itself. */
 function subjectAt(body: JsonObject, pointer: string): string | undefined {
   const tokens = parsePointer(pointer) ?? []
-  for (const value of [...Object.values(body), body]) {
-    const found = isJsonObject(value) || Array.isArray(value) ? valueAt(value, tokens) : undefined
+  const values = Object.values(body).flatMap((value) => (Array.isArray(value) ? (value as Json[]) : [value]))
+  for (const value of [...values, body]) {
+    const found = isJsonObject(value) ? valueAt(value, tokens) : undefined
     if (typeof found === 'number') return String(found)
     if (typeof found !== 'string' || found === '' || found.length > SUBJECT_MAX_CHARS) continue
     if (!found.startsWith(MARKER_BEGINS)) return found
@@ -119,15 +141,28 @@ export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEven
   if (kept === undefined) return undefined
   let values: { [marker: string]: Json } = {}
   const erased: string[] = []
-  for (const { key: id, $enc } of kept) {
+  let callKey: string | undefined
+  for (const [n, { key: id, $enc }] of kept.entries()) {
     const key = keys?.byId(id)
     const aad = aadOf(keys?.ledgerId ?? '', { ...header, key: id })
     const text = key && decryptUnder(key, aad, $enc)
     const read = text === undefined ? undefined : parseJsonOrUndefined(text)
-    if (isJsonObject(read ?? null)) values = { ...values, ...(read as JsonObject) }
-    else erased.push(id)
+    if (!isJsonObject(read ?? null)) {
+      erased.push(id)
+      continue
+    }
+    const { [CALL_KEY]: first, ...rest } = read as JsonObject
+    values = { ...values, ...rest }
+    if (n === 0 && typeof first === 'string') callKey = first
   }
-  return { values, erased }
+  if (callKey !== undefined && erased.length === 0) {
+    for (const { key: id } of kept.slice(1).reverse()) {
+      const key = keys?.byId(id)
+      const aad = aadOf(keys?.ledgerId ?? '', { ...header, key: id })
+      callKey = key && callKey && decryptUnder(key, aad, callKey)
+    }
+  }
+  return { values, erased, ...(callKey !== undefined && erased.length === 0 && { callKey }) }
 }
 
 /** The event as who may read bodies gets it. */

@@ -136,7 +136,11 @@ function* leaveOut(
           leftOut: redacted.leftOut,
           rules,
           blind: (digest) => blindValue(key.values, keeping?.blindAll(digest) ?? digest),
-          blindKey: (callKey) => blindCallKey(key.calls, callKey),
+          blindKey: (callKey) => {
+            const blinded = blindCallKey(key.calls, callKey)
+            keeping?.noteCallKey(callKey, blinded)
+            return blinded
+          },
         }
   return undefined
 }

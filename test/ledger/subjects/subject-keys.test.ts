@@ -57,7 +57,9 @@ test('what an event holds opens by the published formats alone, and its key is w
   const place = [t.ledger.ledgerId, alice.tenant, runStream(alice.tenant, 'r'), 'ToolCallClaimed', row?.id]
   const aad = JSON.stringify(['countersign/kept/v1', ...place])
   const text = opened(secret, 'countersign/subject-encrypt/v1\n', { sealed: kept?.$enc ?? '', aad })
-  assert.equal(Object.values(JSON.parse(text.toString())), ['Zephyrine'])
+  const { callKey, ...values } = JSON.parse(text.toString())
+  assert.equal(Object.values(values), ['Zephyrine'])
+  assert.match(callKey, /^sha256:/)
   const [call] = (await callsOf(t)) as { args: Json }[]
   assert.equal(call?.args, ARGS)
 })
@@ -85,6 +87,16 @@ test('digests of what was sent cannot be tried out without the key of the subjec
   assert.is(((await callsOf(t)) as Json[]).length, 1)
   const again = await claim(t)
   assert.is(!again.ok && again.refusal.code, 'call-in-progress', 'the same arguments are the same call')
+})
+
+test('a ledger without a place for the keys refuses what is to be kept, and records nothing of it (LIFE-3)', async () => {
+  await using t = await testLedger({ subjects: 'none' })
+  const policy = { redaction: [KEEP] }
+  const refused = await t.run('r', { kind: 'start', body: { id: 'r', name: 'r', input: ARGS, policy } })
+  assert.is(!refused.ok && refused.refusal.code, 'keep-unavailable')
+  assert.equal(await collect(t.store.readStream(runStream(alice.tenant, 'r'))), [])
+  const erased = await t.ledger.subjects.erase(alice, 's', { reason: 'asked', basis: 'GDPR 17' })
+  assert.is(!erased.ok && erased.refusal.code, 'keep-unavailable')
 })
 
 test.run()
