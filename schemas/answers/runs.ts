@@ -54,6 +54,18 @@ const SUSPECTS = {
   suspectsTotal: z.int().min(1).optional(),
 } as const
 
+/** With their values, where these are short: as who reads the context may see them. */
+const SUSPECTS_WITH_VALUES = {
+  ...SUSPECTS,
+  suspects: list(
+    z.strictObject({
+      ...{ id: SuspectId, path: z.string(), agent: Name },
+      before: JsonValue.optional(),
+      after: JsonValue.optional(),
+    }),
+  ).optional(),
+} as const
+
 const ChildRun = z.strictObject({
   run: RunId,
   callId: Uuid,
@@ -111,7 +123,7 @@ export const ContextAnswer = z
     parent: Digest,
     contextDigest: Digest,
     context: JsonRecord,
-    ...SUSPECTS,
+    ...SUSPECTS_WITH_VALUES,
     ...READ,
   })
   .meta({ id: 'Context' })

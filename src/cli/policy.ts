@@ -1,9 +1,11 @@
 /** @module `countersign policy`: learns which places move from recorded runs, takes over what agents declared, and tries a policy on what is recorded. */
 import { existsSync } from 'node:fs'
+import type { RunAnswer } from '../../schemas/answers/runs.ts'
 import type { Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Move } from '../../schemas/place-policy.ts'
 import type { PolicyObject } from '../../schemas/policy.ts'
+import { adoptedMoves } from '../domain/validator/declared/adopted.ts'
 import { Learner, type Proposal } from '../domain/validator/declared/learn.ts'
 import { handoffInput } from '../domain/validator/judge-handoff.ts'
 import { underTenantPolicy } from '../domain/validator/policy/with-tenant.ts'
@@ -24,10 +26,8 @@ const RUNS_DEFAULT = 100
 export async function adopt(args: Arguments): Promise<number> {
   const [run = ''] = args.positionals
   await using api = await openApi(args)
-  const { declared = [] } = await api.get(`/v1/runs/${encodeURIComponent(run)}`)
-  const moves = (declared as readonly JsonObject[]).map(({ path, as, by, reason }) => {
-    return { path, as, ...(by !== undefined && { by }), reason } as unknown as Move
-  })
+  const { declared = [] } = (await api.get(`/v1/runs/${encodeURIComponent(run)}`)) as Pick<RunAnswer, 'declared'>
+  const moves = adoptedMoves(declared)
   if (moves.length === 0) throw new CliFailure(`the agents of ${run} declared no place that moves`, EXIT.usage)
   offer(moves, args)
   return api.exitCode()

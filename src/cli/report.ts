@@ -30,6 +30,9 @@ export interface RunReport {
   readonly calls: readonly JsonObject[]
   readonly spendByAgent: readonly JsonObject[]
   readonly spendByModel: readonly JsonObject[]
+  /** Places that the agents declared to move. */
+  readonly declared: readonly JsonObject[]
+  readonly openSuspects: readonly JsonObject[]
   readonly openCalls: readonly JsonObject[]
   readonly openReservations: readonly JsonObject[]
   readonly openCompensations: readonly JsonObject[]
@@ -66,6 +69,8 @@ export async function runReport(api: Api, run: string, past: Params = {}): Promi
     calls: await collect(api.items(`/v1/runs/${run}/calls`, past)),
     spendByAgent: await rows('spend', { by: 'agent' }),
     spendByModel: await rows('spend', { by: 'model' }),
+    declared: Array.isArray(state.declared) ? (state.declared as readonly JsonObject[]) : [],
+    openSuspects: await collect(api.items(`/v1/runs/${run}/suspects`, past)),
     openCalls: withOverdue(await rows('open-calls'), state),
     openReservations: await rows('open-reservations'),
     openCompensations: await rows('open-compensations'),
@@ -126,10 +131,12 @@ export function reportText(made: RunReport, paint: Paint): string {
     ['Refused handoffs', made.rejections, ['time', 'revision', 'agent', 'rules', 'rewind']],
     ['Refused requests', made.refusals, ['time', 'revision', 'actor', 'rules', 'detail']],
     ['Calls', made.calls, ['tool', 'status', 'attempt', 'agent', 'callId']],
+    ['Places declared to move', made.declared, ['path', 'as', 'agent', 'step', 'reason']],
     ['Spending by agent', made.spendByAgent, ['key', 'tokens', 'cost', 'currency']],
     ['Spending by model', made.spendByModel, ['key', 'tokens', 'cost', 'currency']],
   ]
   const open: typeof parts = [
+    ['Changes that nothing explains', made.openSuspects, ['id', 'path', 'before', 'after', 'agent', 'count']],
     ['Calls without an outcome', made.openCalls, ['time', 'tool', 'status', 'overdue', 'call']],
     ['Reservations never settled', made.openReservations, ['time', 'agent', 'status', 'reservation']],
     ['Compensations failed or unknown', made.openCompensations, ['time', 'tool', 'verdict', 'compensates']],

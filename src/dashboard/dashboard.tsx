@@ -9,6 +9,7 @@ import type { OpenPage, PageRoute } from './page.ts'
 import { approvalPage, approvalQueue, decideApproval } from './pages/approvals-page.tsx'
 import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
 import { contextPage } from './pages/context-page.tsx'
+import { declaredPage, declaredPolicy } from './pages/declared-page.tsx'
 import { diffPage } from './pages/diff-page.tsx'
 import { doubtsPage } from './pages/doubts-page.tsx'
 import { downloadRoute } from './pages/download.ts'
@@ -23,6 +24,7 @@ import { runPage } from './pages/run-page.tsx'
 import { servicePage } from './pages/service-page.tsx'
 import { chooseTheme, type SignInDeps, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
 import { spendPage } from './pages/spend-page.tsx'
+import { reviewSuspects, runSuspects, suspectQueue } from './pages/suspects-page.tsx'
 import { verifyPage } from './pages/verify-page.tsx'
 import { OVERVIEW } from './paths.ts'
 import { createSessions } from './sessions.ts'
@@ -43,6 +45,11 @@ export const PAGES: readonly PageRoute[] = [
   approvalQueue,
   approvalPage,
   decideApproval,
+  suspectQueue,
+  runSuspects,
+  reviewSuspects,
+  declaredPage,
+  declaredPolicy,
   downloadRoute,
   doubtsPage,
   servicePage,

@@ -8,7 +8,7 @@ import type { DashboardContext, DashboardDeps } from './deps.ts'
 import type { Session } from './sessions.ts'
 
 export type Theme = 'auto' | 'light' | 'dark'
-export type NavItem = 'overview' | 'runs' | 'approvals' | 'doubts' | 'refused' | 'spend' | 'log' | 'audit'
+export type NavItem = 'overview' | 'runs' | 'approvals' | 'suspects' | 'doubts' | 'refused' | 'spend' | 'log' | 'audit'
 
 /** A request that has passed session, scope, bonds, rate and query. */
 export interface View<Query = unknown> {

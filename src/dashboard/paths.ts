@@ -10,6 +10,7 @@ export const LOG = `${ROOT}/log`
 export const CHECK_CHECKPOINT = `${LOG}/check`
 export const AUDIT = `${ROOT}/audit`
 export const APPROVALS = `${ROOT}/approvals`
+export const SUSPECTS = `${ROOT}/suspects`
 export const SIGN_IN = `${ROOT}/sign-in`
 export const SIGN_OUT = `${ROOT}/sign-out`
 export const LIVE = `${ROOT}/live`
@@ -44,6 +45,9 @@ export const resolvePath = (run: string, callId: string): string =>
   `${runPath(run)}/calls/${encodeURIComponent(callId)}/resolve`
 export const approvalPath = (run: RunPlace, approval: string): string =>
   ofRun(run, `/approvals/${encodeURIComponent(approval)}`)
+export const suspectsPath = (run: RunPlace): string => ofRun(run, '/suspects')
+export const declaredPath = (run: RunPlace): string => ofRun(run, '/declared')
+export const declaredPolicyPath = (run: RunPlace): string => ofRun(run, '/declared/policy.json')
 /** What waits, or waited with so many events in the log; `place` is where a page of the past goes on. */
 export const approvalsPath = (asOf?: number, place?: string): string => withQuery(APPROVALS, { asOf, place })
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`

@@ -75,6 +75,8 @@ export const ANSWER_MEMBERS: Readonly<Record<string, string>> = {
   until: 'When the wait is over in any case; RFC 3339. Absent: it has no end.',
   suspects:
     'Changes that were accepted and that nothing explains yet, oldest first: the first 20; absent where there are none.',
+  'suspects.before': 'What stood there before; absent where it is long.',
+  'suspects.after': 'What stands there now; absent where it is long.',
   suspectsTotal: 'How many of these there are.',
   stream: 'Name of the stream, as far as it is known.',
   updatedAt: 'Time of the last event that counts; RFC 3339.',

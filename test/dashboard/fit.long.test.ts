@@ -20,7 +20,18 @@ const claim = executablePath === undefined ? test.skip : test
 
 const WIDTHS = [390, 768, 1440]
 const RUN = `/ui/runs/${LONG_RUN}`
-const OF_RUN = ['', '?scale=time', '/context', '/diff?from=0&to=1', '/refusals', '/events/0', '/events/1', '/events/3']
+const OF_RUN = [
+  '',
+  '?scale=time',
+  '/context',
+  '/diff?from=0&to=1',
+  '/refusals',
+  '/suspects',
+  '/declared',
+  '/events/0',
+  '/events/1',
+  '/events/3',
+]
 const PATHS = [
   '/ui/sign-in',
   '/ui/overview',
@@ -28,6 +39,7 @@ const PATHS = [
   ...OF_RUN.map((rest) => RUN + rest),
   ...[
     '/ui/doubts',
+    '/ui/suspects',
     '/ui/approvals',
     '/ui/approvals?asOf=60',
     '/ui/nowhere',

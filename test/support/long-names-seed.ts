@@ -24,7 +24,11 @@ export async function seedLongNames({ ledger, wait }: Seeding): Promise<void> {
   })
   const [agent, tool] = [long('reconciler'), long('payments.transfer')]
   const key = long('total_of_all_invoices')
-  ok(await run.hand(agent, { facts: { [key]: long('4000') } }))
+  const established = { facts: { [key]: long('4000') } }
+  ok(await run.hand(agent, { ...established, order: { [key]: long('first'), [long('gate')]: 'B22' } }))
+  ok(await run.hand(agent, { ...established, order: { [key]: long('second'), [long('gate')]: 'B22' } }))
+  const moves = [{ path: `/order/${long('gate')}`, as: 'cursor' as const, reason: long('where_it_is') }]
+  ok(await run.hand(agent, { ...established, order: { [key]: long('second'), [long('gate')]: 'C31' } }, { moves }))
   const usage = { tokens: 1_200, cost: '0.25', currency: 'USD', provider: long('provider'), model: long('model') }
   const call = await run.claimed(tool, {
     agent,

@@ -1,5 +1,6 @@
 /** @module An agent's turn as a call of phase `model`: claimed, its tokens reserved, settled with what it gave, served on resume and replay. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { parsePointer } from '../../../schemas/json-pointer.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { inFull } from '../calls/spending.ts'
@@ -10,7 +11,7 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Session } from '../runtime/session.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import { askAgent, isFramework } from './ask-agent.ts'
-import { establishedContext, register } from './handoff.ts'
+import { contextForTurn, register } from './handoff.ts'
 import type { Declaration, Finding, Manifest, Supersession } from './handoff-types.ts'
 import { manifestRequest } from './manifest.ts'
 import { readable, type SliceReport, sliceOf } from './slice.ts'
@@ -101,14 +102,16 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
   // A manifest that the ledger does not take is reported before the agent has cost anything.
   if (manifest !== undefined) await register(session, manifestRequest(agent, manifest))
   const counter = await session.counter()
-  const context = readable((await establishedContext(session)).context, manifest?.reads)
+  const { established, suspects } = await contextForTurn(session)
+  const context = readable(established.context, manifest?.reads)
   const task = manifest?.task
   const maxTokens = options.sliceTokens ?? manifest?.maxTokens
   const present = new Set(Object.keys(context))
   const recency = session.pipeline.view.recency().filter((key) => present.has(key))
   const request = { recency, task, agent, maxTokens }
   const { slice, report } = await sliceOf(context, { slicer: options.slice ?? byRecency(), request, counter })
-  const reported = { agent, task, attempt, findings, shown: report, signal }
+  const inSlice = suspects.filter(({ path }) => Object.hasOwn(slice, parsePointer(path)?.[0] ?? ''))
+  const reported = { agent, task, attempt, findings, shown: report, suspects: inSlice, signal }
   const answer = await askAgent(x, { slice, context: reported }, options)
   const inputs: AgentTurn = {
     payload: answer.payload,

@@ -1,6 +1,6 @@
 /** @module The prompt of an agent that takes one, where the author makes none. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { Finding } from './handoff-types.ts'
+import type { Finding, OpenSuspect } from './handoff-types.ts'
 import type { StepContext } from './step-types.ts'
 
 const FINDINGS_SHOWN_MAX = 20
@@ -19,14 +19,12 @@ const VALUE_MAX_CHARS = 300
  * })
  * ```
  */
-export function defaultPrompt(
-  slice: JsonObject,
-  { task, findings, shown }: Pick<StepContext, 'task' | 'findings' | 'shown'>,
-): string {
+export function defaultPrompt(slice: JsonObject, { task, findings, shown, suspects = [] }: PromptContext): string {
   const parts = [
     ...(task === undefined ? [] : [task]),
     `The context so far, as JSON:\n${JSON.stringify(slice, null, 2)}`,
     ...(shown.omitted.length === 0 ? [] : [`Left out of it: ${shown.omitted.join(', ')}.`]),
+    ...doubts(suspects),
     ...repairs(findings),
   ]
   return parts.join('\n\n')
@@ -38,6 +36,24 @@ const SUPERSEDES = `Where a value was right as it was established, give that one
 const MOVES = `Where the place is no fact but bookkeeping of your own, which changes at each step, declare once how it moves, beside it in your answer:
 "$moves": [{"path": "<the path>", "as": "<the kind>", "reason": "<what it keeps track of>"}]
 Declare nothing that says something of the task itself.`
+
+type PromptContext = Pick<StepContext, 'task' | 'findings' | 'shown'> & Partial<Pick<StepContext, 'suspects'>>
+
+/** What an agent before this one changed and nothing explains: to be looked into, not believed. */
+function doubts(suspects: readonly OpenSuspect[]): readonly string[] {
+  const named = suspects.filter(({ path }) => path !== '')
+  if (named.length === 0) return []
+  const lines = named.map(({ path, agent, before, after }) => {
+    const values = [
+      ...(before === undefined ? [] : [`before: ${valueText(before)}`]),
+      ...(after === undefined ? [] : [`now: ${valueText(after)}`]),
+    ]
+    return `- ${path}, by ${agent}${values.length === 0 ? '' : ` (${values.join('; ')})`}`
+  })
+  return [`${SUSPECTS}\n${lines.join('\n')}`]
+}
+
+const SUSPECTS = `These values were changed without an explanation. Do not rely on them without a source of your own. Where one is wrong, give the right value and say so beside it in your answer ("$supersedes"):`
 
 /** Errors first: warnings alone do not refuse. */
 function repairs(findings: readonly Finding[]): readonly string[] {

@@ -1,6 +1,6 @@
 /** @module What a handoff takes and gives: the types of `run.handoff`, `run.rollback` and `run.context`. */
 import type { Finding } from '../../../schemas/finding.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Declaration } from '../../../schemas/place-policy.ts'
 import type { RegisterManifest } from '../../../schemas/requests.ts'
 import type { HandoffMode, Supersession } from '../../../schemas/values.ts'
@@ -45,6 +45,19 @@ export interface Established {
   readonly step: number
   readonly contextDigest: string
   readonly context: JsonObject
+}
+
+/** A change that was accepted, and that nothing explains yet. */
+export interface OpenSuspect {
+  /** `3.1`: the first one of step 3. */
+  readonly id: string
+  /** JSON Pointer into the context; empty: further places of that handoff. */
+  readonly path: string
+  /** Who handed it over. */
+  readonly agent: string
+  /** The values before and after, where they are short. */
+  readonly before?: Json
+  readonly after?: Json
 }
 
 /** What the ledger said about a handoff. */

@@ -20,6 +20,7 @@ import type {
   Finding,
   HandoffOptions,
   HandoffResult,
+  OpenSuspect,
   Rewound,
   RollbackOptions,
 } from './handoff-types.ts'
@@ -141,16 +142,24 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
 
 /** The context as the code has seen it so far: the recorded one on resume and replay, else the ledger's current one. */
 export async function establishedContext(session: Session): Promise<Established> {
+  return (await contextForTurn(session)).established
+}
+
+/** For an agent's turn, which is a call and made live alone: with what is suspect in the context now. */
+export async function contextForTurn(
+  session: Session,
+): Promise<{ readonly established: Established; readonly suspects: readonly OpenSuspect[] }> {
   session.mustBeActive()
   const { pipeline, live, runId } = session
-  if (live === undefined || pipeline.isBehind) return pipeline.view.now()
+  if (live === undefined || pipeline.isBehind) return { established: pipeline.view.now(), suspects: [] }
   const body = await reach(session, () => live.connection.context(runId))
+  const { suspects = [] } = body
   const current = pipeline.view.now()
   const isCurrent = current.step === body.step && current.contextDigest === body.contextDigest
   // Another answer may still be under way: what was made without it is not what the digest says.
-  if (isCurrent && jsonDigest(current.context) === current.contextDigest) return current
+  if (isCurrent && jsonDigest(current.context) === current.contextDigest) return { established: current, suspects }
   pipeline.refresh((await readRecord(live.connection, runId)).handoffs)
-  return pipeline.view.now()
+  return { established: pipeline.view.now(), suspects }
 }
 
 /** The context is frozen while a fork is open: refused before an agent is called in vain. */

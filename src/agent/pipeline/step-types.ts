@@ -1,7 +1,15 @@
 /** @module What `run.step` takes and gives. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Backoff } from '../calls/backoff.ts'
-import type { Declaration, Envelope, Finding, HandoffMode, Manifest, Supersession } from './handoff-types.ts'
+import type {
+  Declaration,
+  Envelope,
+  Finding,
+  HandoffMode,
+  Manifest,
+  OpenSuspect,
+  Supersession,
+} from './handoff-types.ts'
 import type { SliceReport, Slicer } from './slice.ts'
 
 /** What an agent receives beside its slice. */
@@ -13,6 +21,8 @@ export interface StepContext {
   /** Why the handoff before this one was refused; empty at first. */
   readonly findings: readonly Finding[]
   readonly shown: SliceReport
+  /** What in the slice is suspect: the oldest 20 open suspects of the run, without those of keys that are not shown. */
+  readonly suspects: readonly OpenSuspect[]
   readonly signal: AbortSignal
 }
 

@@ -55,7 +55,8 @@ interface ItemProps {
   readonly provenance: Provenance | undefined
 }
 
-function Item({ run, finding, provenance }: ItemProps) {
+/** One of them, in a list. */
+export function Item({ run, finding, provenance }: ItemProps) {
   const { rule, severity, path, message, before, after, source, supersede, declare } = finding
   return (
     <li class={`card finding finding-${severity}`}>

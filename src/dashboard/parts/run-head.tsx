@@ -3,7 +3,17 @@ import { EXPORT, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { count, duration, money, plural } from '../format.ts'
-import { auditPath, bundlePath, downloadPath, ofLog, runPath, runsPath, verifyPath, withQuery } from '../paths.ts'
+import {
+  auditPath,
+  bundlePath,
+  declaredPath,
+  downloadPath,
+  ofLog,
+  runPath,
+  runsPath,
+  verifyPath,
+  withQuery,
+} from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
@@ -135,6 +145,11 @@ function Facts({ run }: { readonly run: Run }) {
       )}
       <Fact label="Step">{run.step}</Fact>
       <Fact label="Calls">{count(run.calls)}</Fact>
+      {run.declared !== undefined && (
+        <Fact label="Places that move">
+          <a href={declaredPath(run)}>{count(run.declared.length)} declared</a>
+        </Fact>
+      )}
       <BudgetFacts run={run} />
     </dl>
   )

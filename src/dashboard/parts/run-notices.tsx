@@ -1,6 +1,6 @@
 /** @module What of a run needs a look, first: refused handoffs, calls in doubt, a rollback that left something standing. */
 import { money, plural } from '../format.ts'
-import { eventPath, refusalPath, resolvePath } from '../paths.ts'
+import { eventPath, refusalPath, resolvePath, suspectsPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import type { Mark, RunStory, Span } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
@@ -8,6 +8,8 @@ import { Waits } from './run-waits.tsx'
 
 /** Newest first; the picture has them all. */
 const REFUSALS_SHOWN = 5
+/** Their page has them all. */
+const SUSPECTS_SHOWN = 5
 
 export function RunNotices({ run, story }: { readonly run: Run; readonly story: RunStory }) {
   const rejected = story.marks.filter(({ kind }) => kind === 'rejected')
@@ -15,7 +17,7 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
   const doubtful = run.openCalls.filter(({ status }) => status === 'in-doubt')
   const overdue = run.openCalls.filter((call) => call.overdue === true && call.status !== 'in-doubt')
   const standing = story.spans.filter((span) => isLeftStanding(span, story))
-  const quiet = run.waiting.length === 0 && run.heldSignals.length === 0
+  const quiet = run.waiting.length === 0 && run.heldSignals.length === 0 && run.suspectsTotal === undefined
   if (quiet && [shown, standing, doubtful, overdue].every((each) => each.length === 0)) return null
   return (
     <section aria-label="What needs a look" class="notices">
@@ -32,11 +34,35 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
           {run.rejections > shown.length && <p class="muted">The newest {shown.length}; the picture shows all.</p>}
         </div>
       )}
+      <OpenSuspects run={run} />
       <NotUndone run={run} spans={standing} story={story} />
       <OpenCalls run={run} story={story} calls={doubtful} what="outcome is not known: someone has to resolve it" />
       <Waits run={run} />
       <OpenCalls run={run} story={story} calls={overdue} what="lease is over and no outcome was recorded" />
     </section>
+  )
+}
+
+function OpenSuspects({ run }: { readonly run: Run }) {
+  const { suspects = [], suspectsTotal = 0 } = run
+  if (suspectsTotal === 0) return null
+  return (
+    <div class="notice notice-warn">
+      <h2>{plural(suspectsTotal, 'open suspect')}: changes that nothing explains</h2>
+      <p>
+        <a href={suspectsPath(run)}>Review them</a>
+      </p>
+      <ul>
+        {suspects.slice(0, SUSPECTS_SHOWN).map(({ path, agent }) => (
+          <li>
+            <code>
+              <Data text={path === '' ? 'further changes' : path} />
+            </code>
+            , by <Data text={agent} />
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

@@ -5,7 +5,20 @@ import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { plural } from '../format.ts'
 import type { NavItem, Theme } from '../page.ts'
-import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, OVERVIEW, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
+import {
+  APPROVALS,
+  AUDIT,
+  asset,
+  auditPath,
+  DOUBTS,
+  LOG,
+  OVERVIEW,
+  RUNS,
+  SIGN_OUT,
+  SPEND,
+  SUSPECTS,
+  THEME,
+} from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
@@ -108,6 +121,7 @@ function Navigation({ nav, caller }: NavProps) {
     ['runs', 'Runs', RUNS, mayOpen(READ_OWN_RUNS, caller)],
     ['doubts', 'In doubt', DOUBTS, mayOpen(READ_OWN_PAYLOADS, caller) && caller.run === undefined],
     ['approvals', 'Approvals', APPROVALS, mayOpen(READ_ALL_APPROVALS, caller)],
+    ['suspects', 'Suspects', SUSPECTS, mayOpen(READ_ALL_APPROVALS, caller)],
     ['refused', 'Refused', auditPath('rejections'), auditor],
     ['spend', 'Spend', SPEND, auditor],
     ['log', 'Log', LOG, auditor],

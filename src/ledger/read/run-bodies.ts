@@ -125,15 +125,25 @@ export function contextBody(state: RunState, headDigest: string): ContextAnswer 
     parent: establishedDigest(state, headDigest),
     contextDigest: state.contextDigest,
     context: state.context,
-    ...suspectsBody(state),
+    ...contextSuspects(state),
   }
 }
 
-/** How a run and its context name what is open: the oldest ones, and how many there are. */
-function suspectsBody(state: RunState): Pick<ContextAnswer, 'suspects' | 'suspectsTotal'> {
+/** How a run names what is open: the oldest ones, and how many there are. */
+function suspectsBody(state: RunState): Pick<RunAnswer, 'suspects' | 'suspectsTotal'> {
+  const { suspects, ...total } = contextSuspects(state)
+  return { ...(suspects && { suspects: suspects.map(({ id, path, agent }) => ({ id, path, agent })) }), ...total }
+}
+
+/** Who reads the context may read the values, too: those that are short. */
+function contextSuspects(state: RunState): Pick<ContextAnswer, 'suspects' | 'suspectsTotal'> {
   const open = openSuspects(state)
   if (open.length === 0) return {}
-  const suspects = open.slice(0, SUSPECTS_SHOWN).map(({ id, path, agent }) => ({ id, path, agent }))
+  const suspects = open.slice(0, SUSPECTS_SHOWN).map(({ id, path, agent, before, after }) => ({
+    ...{ id, path, agent },
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  }))
   return { suspects, suspectsTotal: openSuspectsTotal(state) }
 }
 
