@@ -52,7 +52,7 @@ test('after erase nothing in the data folder, in an export or in a bundle holds 
     assert.equal((await cs.replay('o1', body)).output, { customer }, 'the control: it is read while its key exists')
   })
   writeFileSync(out.file('note'), (await ask('checkpoint')).stdout)
-  assert.is((await ask('export', '--run', 'o1', '--out', out.file('before.jsonl'))).code, 0)
+  assert.is((await ask('export', '--out', out.file('before.jsonl'))).code, 0)
   assert.is((await ask('export', '--run', 'o1', '--bundle', out.file('b.tar'))).code, 0)
 
   const usage = await ask('erase', '--subject', 's1', '--reason', 'asked')
