@@ -22,6 +22,8 @@ export function lacks(redacted: Redacted | undefined, member: string): boolean {
 /** In the place of a value whose key was destroyed. */
 export const ERASED = '[erased]'
 
+const BESIDE = ['inputRef', 'argsRef', 'resultRef', 'outputRef']
+
 /** What is encrypted in an event, read: values by their markers, and the ids of the keys that are gone. */
 export interface KeptValues {
   readonly values: { readonly [marker: string]: Json }
@@ -34,7 +36,9 @@ export interface KeptValues {
 export function withKept(body: JsonObject, { values, erased, callKey }: KeptValues): JsonObject {
   const { redacted: said, ...rest } = body
   const { kept = [], ...dropped } = said as unknown as Redacted
-  const gone = kept.filter(({ key }) => erased.includes(key))
+  // A value that lies beside the events holds its markers there: it is not what was sent.
+  const isBeside = BESIDE.some((name) => Object.hasOwn(rest, name))
+  const gone = kept.filter(({ key }) => isBeside || erased.includes(key))
   let data = inPlaceOf(rest, (text) => values[text])
   for (const { at } of gone) for (const each of at) data = erasedAt(data, parsePointer(each) ?? [])
   const lacking = { ...dropped, ...(gone.length > 0 && { kept: gone }) }

@@ -89,6 +89,17 @@ test('digests of what was sent cannot be tried out without the key of the subjec
   assert.is(!again.ok && again.refusal.code, 'call-in-progress', 'the same arguments are the same call')
 })
 
+test('a kept value that lies beside its event is given to nobody in the shape of its markers (LIFE-5)', async () => {
+  await using t = await testLedger({ values: { inlineMaxBytes: 64 } })
+  const policy = { redaction: [{ name: 'customer', at: ['/result/name'], keep: { subject: 'run' } }] } as const
+  done(await t.run('r', { kind: 'start', body: { id: 'r', name: 'r', policy } } as never))
+  const { callId } = done(await claim(t))
+  const result = { name: 'Zephyrine', rest: 'x'.repeat(200) }
+  done(await t.run('r', { kind: 'settle', callId: String(callId), body: { fence: 1, result } }))
+  const again = await claim(t)
+  assert.is(!again.ok && again.refusal.code, 'result-redacted')
+})
+
 test('a ledger without a place for the keys refuses what is to be kept, and records nothing of it (LIFE-3)', async () => {
   await using t = await testLedger({ subjects: 'none' })
   const policy = { redaction: [KEEP] }
