@@ -19,6 +19,7 @@ export type RefusalCode =
   | 'manifest-invalid'
   | 'policy-invalid'
   | 'redacted-name'
+  | 'keep-unavailable'
   | 'redacted-signed'
   | 'redaction-too-large'
   | 'result-redacted'

@@ -26,6 +26,7 @@ import { CompensationSucceeded } from './events/compensation-succeeded.ts'
 import { ConfigurationChanged } from './events/configuration-changed.ts'
 import { EnvelopeAccepted } from './events/envelope-accepted.ts'
 import { EnvelopeRejected } from './events/envelope-rejected.ts'
+import { ErasureRequested } from './events/erasure-requested.ts'
 import { ExportIssued } from './events/export-issued.ts'
 import { ExportStarted } from './events/export-started.ts'
 import { ForkJoined } from './events/fork-joined.ts'
@@ -53,6 +54,7 @@ import { ServiceStopped } from './events/service-stopped.ts'
 import { SignalPassedOver } from './events/signal-passed-over.ts'
 import { SignalReceived } from './events/signal-received.ts'
 import { SnapshotTaken } from './events/snapshot-taken.ts'
+import { SubjectErased } from './events/subject-erased.ts'
 import { SuspectReviewed } from './events/suspect-reviewed.ts'
 import { TokenIssued } from './events/token-issued.ts'
 import { ToolCallClaimed } from './events/tool-call-claimed.ts'
@@ -131,6 +133,8 @@ export const LEDGER_EVENTS = {
   CheckpointSigned,
   CheckpointTimestamped,
   IntegrityFaultFound,
+  ErasureRequested,
+  SubjectErased,
   ExportStarted,
   ExportIssued,
   AccessRecorded,

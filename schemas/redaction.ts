@@ -28,6 +28,14 @@ const Place = z
     'is no place: it begins with "/", "*" stands for one token and "**" for any number of them',
   )
 
+const SubjectPlace = z
+  .string()
+  .max(PLACE_MAX_CHARS)
+  .regex(/^(?:\/(?:[^~/*]|~[01])+)+$/, 'is no place of one value: a JSON Pointer without "*", or "run"')
+
+/** Whose value it is: who is named at this place of the request, or of its input, arguments, payload, result or output; `run`, and where nobody is: the run's. */
+const Keep = z.strictObject({ subject: z.union([z.literal('run'), SubjectPlace]) })
+
 export const RedactionRule = z
   .strictObject({
     name: RuleName,
@@ -39,7 +47,13 @@ export const RedactionRule = z
     pattern: z.string().min(1).max(PATTERN_MAX_CHARS).optional(),
     /** The marker carries a keyed digest, so that equal values of a run can be seen to be equal. */
     comparable: z.literal(true).optional(),
+    /** The value is encrypted under the key of its subject instead of dropped, until that key is destroyed (LIFE-1). */
+    keep: Keep.optional(),
   })
+  .refine(
+    ({ comparable, keep }) => comparable === undefined || keep === undefined,
+    'a value that is kept is comparable already: leave "comparable" out',
+  )
   .refine(
     ({ at, find, pattern }) => at !== undefined || find !== undefined || pattern !== undefined,
     'a rule says where (at), what (find, pattern), or both',
@@ -52,6 +66,20 @@ export const RedactionRules = z
 
 /** As in force in a run: rules of tenant, run and of before, which may share names. */
 export const RedactionInForce = z.array(RedactionRule).max(REDACTION_RULES_IN_FORCE_MAX)
+
+/** What is encrypted in the event under one key: the values by their markers (LIFE-2). */
+const Kept = z.strictObject({
+  key: z.uuid().describe('Id of the key; not of the subject.'),
+  count: z.int().min(1).describe('Values that are encrypted.'),
+  at: z
+    .array(z.string().max(REDACTED_POINTER_MAX_CHARS))
+    .max(REDACTED_LISTED_MAX)
+    .describe('The first of their places in the body.'),
+  $enc: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{40,}$/)
+    .describe('AES-256-GCM, base64url: 12 bytes of nonce, ciphertext, 16 bytes of tag.'),
+})
 
 /** What an event lacks of what was sent. Text that looks like a marker, and that no event lists here, is the caller's own. */
 export const Redacted = z.strictObject({
@@ -69,9 +97,13 @@ export const Redacted = z.strictObject({
       }),
     )
     .max(REDACTED_LISTED_MAX),
+  /** What can be read as long as the keys of its subjects exist; counts and values leave it out. */
+  kept: z.array(Kept).min(1).max(REDACTION_RULES_IN_FORCE_MAX).optional(),
 })
 
 export type RedactionDetector = z.infer<typeof RedactionDetector>
 export type RedactionRule = z.infer<typeof RedactionRule>
 export type RedactionInForce = readonly RedactionRule[]
 export type Redacted = z.infer<typeof Redacted>
+export type Kept = z.infer<typeof Kept>
+export type Keep = z.infer<typeof Keep>

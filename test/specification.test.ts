@@ -9,7 +9,7 @@ const specification = suite('specification')
 const FOLDER = join(ROOT, 'docs/spec')
 const LIST = 'not-tested.md'
 const STATEMENT = /<a id="([A-Z]+-\d+)"><\/a>\*\*([A-Z]+-\d+)\*\* /g
-const CITATION = /\b(?:REC|SEAL|STR|LOG|RUN|JUD|HTTP|FMT|CAP)-\d+\b/g
+const CITATION = /\b(?:REC|SEAL|STR|LOG|RUN|JUD|HTTP|FMT|CAP|LIFE)-\d+\b/g
 /** Rows of the matrix: a fault or an attack, with what must happen. */
 const ROW = /^\| ([FA]\d+) \|/gm
 

@@ -89,12 +89,12 @@ function faultLine({ code, message, stream, revision, position }: VerifyFault, p
 
 function summaryLines(summary: Summary, paint: Paint): readonly string[] {
   const { result, elapsedMs } = summary
-  const { verdict, events, streams, faults, behindClock, unchecked } = result
+  const { verdict, events, streams, faults, behindClock, erased = 0, unchecked } = result
   const rate = elapsedMs > 0 ? Math.round((events * MS_PER_SECOND) / elapsedMs) : events
   const found = faults === 0 ? '' : `${plural(faults, 'fault')} in `
   const counts = `${found}${plural(events, 'event')} of ${plural(streams, 'stream')}`
   return [
-    `${paint(verdict, VERDICT_COLOURS[verdict])}  ${counts} (${rate.toLocaleString('en')} events/s)`,
+    `${paint(verdict, VERDICT_COLOURS[verdict])}${erased === 0 ? '' : `, ${erased} erased`}  ${counts} (${rate.toLocaleString('en')} events/s)`,
     ...exportLines(summary),
     ...(behindClock === 0
       ? []

@@ -1,6 +1,6 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
 
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { EVENTS } from '../../schemas/events.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
@@ -9,12 +9,13 @@ import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose/compose-stores.ts'
 import { defaultVerifyThreads, openVerifyThreads } from '../compose/compose-verify.ts'
 import type { LogAtRest, LogUnread } from '../compose/log-at-rest.ts'
-import { LOG_FILE, LOSS_SUFFIX, type ServerPlace } from '../settings/places.ts'
+import { LOG_FILE, LOSS_SUFFIX, type ServerPlace, SUBJECTS_FILE } from '../settings/places.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import { GROUP_NOTES, ringSeal } from '../signing/note-seal.ts'
 import { type Position, StoreOpenError } from '../store/event-store.ts'
 import type { KnownEvent } from '../store/known-events.ts'
 import type { LeafPlace } from '../store/log-store.ts'
+import { readSqliteSubjects } from '../store/sqlite/sqlite-subjects.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
@@ -108,9 +109,19 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const again = (): SourcePages => scan.pages()
   const seen = new Set<string>()
   const noted = withCheckpoints(notingTenants(pages(), seen), held)
-  const result = await verifyRecords(noted, { ...options, ...log.options, wholeStore: true, again })
+  using keys = subjectKeysBeside(dirname(path))
+  const { isKeyThere } = keys
+  const result = await verifyRecords(noted, { ...options, ...log.options, isKeyThere, wholeStore: true, again })
   const ends = uncheckedEnds(beside, seen, options.checkpoint)
   return { ...result, unchecked: [...result.unchecked, ...ends, ...log.unchecked] }
+}
+
+/** A copy of the store alone has none beside it: what is encrypted in it is then not looked at. */
+function subjectKeysBeside(folder: string): { readonly isKeyThere?: (id: string) => boolean } & Disposable {
+  const path = join(folder, SUBJECTS_FILE)
+  if (!existsSync(path)) return { [Symbol.dispose]: () => undefined }
+  const subjects = readSqliteSubjects(path)
+  return { isKeyThere: subjects.isThere, [Symbol.dispose]: () => subjects[Symbol.dispose]() }
 }
 
 interface LogBeside extends Disposable {

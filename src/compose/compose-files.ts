@@ -7,14 +7,24 @@ import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
 import type { Log } from '../ledger/ports.ts'
 import type { Settings } from '../settings/config.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
-import { AUDIT_FILE, CHECKPOINTS_SUFFIX, LOG_FILE, LOSS_SUFFIX, STORE_FILE, VIEWS_FILE } from '../settings/places.ts'
+import {
+  AUDIT_FILE,
+  CHECKPOINTS_SUFFIX,
+  LOG_FILE,
+  LOSS_SUFFIX,
+  STORE_FILE,
+  SUBJECTS_FILE,
+  VIEWS_FILE,
+} from '../settings/places.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { DerivedFileOptions, DerivedFileRenewal } from '../store/derived-file.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import { auditBesideOwner, openSqliteAudit } from '../store/sqlite/sqlite-audit.ts'
 import { logsBesideOwner, openSqliteLogs } from '../store/sqlite/sqlite-log.ts'
+import { openSqliteSubjects } from '../store/sqlite/sqlite-subjects.ts'
 import { openSqliteViews, viewsBesideOwner } from '../store/sqlite/sqlite-views.ts'
+import type { SubjectStore } from '../store/subject-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import { workerProgram } from '../workers/worker-program.ts'
 import type { IndexingPlaces } from './indexing-worker.ts'
@@ -31,6 +41,11 @@ export function openLogs(settings: Settings, options: DerivedOptions = {}): LogS
 
 export function openAuditIndex(settings: Settings, options: DerivedOptions = {}): AuditIndex {
   return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
+}
+
+/** The keys of subjects. Throws `StoreOpenError`. */
+export function openSubjects(settings: Settings): SubjectStore {
+  return openSqliteSubjects(derivedPath(settings, SUBJECTS_FILE))
 }
 
 function derivedPath({ store, data }: Settings, name: string): string {

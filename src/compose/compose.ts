@@ -32,7 +32,14 @@ import type { Patience } from '../store/eventstoredb/eventstoredb-store.ts'
 import { takeDataFolder, takeOwnership } from '../store/sqlite/owner-lock.ts'
 import { prepareStorePath } from '../store/sqlite/store-path.ts'
 import type { WalLoss } from '../store/sqlite/wal-loss.ts'
-import { checkpointsPath, openAuditIndex, openFollowingFiles, openLogs, openViews } from './compose-files.ts'
+import {
+  checkpointsPath,
+  openAuditIndex,
+  openFollowingFiles,
+  openLogs,
+  openSubjects,
+  openViews,
+} from './compose-files.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
 import { SharedFiles } from './compose-sharing.ts'
@@ -105,6 +112,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
     const { views, indexing } = files
     const logs = { store: files.logs, ...logSettings(settings), ...dialled.ofLogs }
     const audit = { onlyIfAsked: settings.auditIfAsked === true, waitMs: settings.auditWaitMs }
+    const subjects = isOnServer(settings.store) ? undefined : opened.add(openSubjects(settings))
     let created: Ledger | undefined
     const readers = openReaders(settings, log, { index: files.audit, indexing, ledger: () => created })
     created = await createLedger({
@@ -113,6 +121,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
       keys,
       log,
       logs,
+      subjects,
       audit: { index: files.audit, ...audit, remote: readers },
       memory,
       work,

@@ -42,10 +42,14 @@ export function decideStart(state: RunState | undefined, start: StartOf, env: En
   if (state === undefined) return decideNew(content, { ...start, requestDigest }, env)
   if (state.requestDigest !== requestDigest && state.requestDigest !== sentDigest) {
     return refuse(
-      refusal('run-exists', 'a run of this id was started with another name, input, tags, budget, policy or origin', {
-        pointer: '/id',
-        evidence: { expected: state.requestDigest, actual: requestDigest },
-      }),
+      refusal(
+        'run-exists',
+        `a run of this id was started with another name, input, tags, budget, policy or origin${orErased(state)}`,
+        {
+          pointer: '/id',
+          evidence: { expected: state.requestDigest, actual: requestDigest },
+        },
+      ),
     )
   }
   if (state.status !== 'open') return { kind: 'as-is' }
@@ -53,6 +57,13 @@ export function decideStart(state: RunState | undefined, start: StartOf, env: En
   if (owned.length > 0 && whenOwned === 'refuse') return refuse(runOwned(owned))
   const takesOver = owned.length > 0 ? { takesOver: true as const } : {}
   return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1, ...takesOver } })
+}
+
+function orErased({ policy }: RunState): string {
+  const keeps = policy.redaction?.some(({ keep }) => keep !== undefined) === true
+  return keeps
+    ? ', or values that it was started with are erased: then read its record, and start under another id'
+    : ''
 }
 
 /** What "the same run" means when its id is requested again. */

@@ -76,6 +76,8 @@ const ROLES = {
     'CheckpointSigned',
     'CheckpointTimestamped',
     'IntegrityFaultFound',
+    'ErasureRequested',
+    'SubjectErased',
   ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>

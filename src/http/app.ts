@@ -30,6 +30,7 @@ import { forkRoutes } from './routes/forks.ts'
 import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
 import { runRoutes } from './routes/runs.ts'
+import { subjectRoutes } from './routes/subjects.ts'
 import { suspectRoutes } from './routes/suspects.ts'
 import { systemRoutes } from './routes/system.ts'
 import { tailRoutes } from './routes/tails.ts'
@@ -53,6 +54,7 @@ const runRoutesAll = [
   ...logRoutes,
   ...auditRoutes,
   ...answerRoutes,
+  ...subjectRoutes,
 ]
 
 /** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */

@@ -2,7 +2,8 @@
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
 /** One line of JSON. Header and data are JCS texts: they hold no line feed. */
-export function eventText({ texts, digest, seal }: LedgerEvent): string {
+export function eventText({ texts, digest, seal, kept }: LedgerEvent): string {
   const sealText = seal === undefined ? '' : `,"seal":"${seal}"`
-  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"${sealText}}`
+  const keptText = kept === undefined ? '' : `,"kept":${JSON.stringify(kept)}`
+  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"${sealText}${keptText}}`
 }

@@ -34,6 +34,7 @@ export const PARAMETERS: Texts = {
   overdue: 'Only runs with an open call whose lease is over, and no event says so yet; takes `true`.',
   query: 'Name of an auditors’ query, such as `rejections`: each has its filters at `/v1/audit/<query>`.',
   reservation: 'Id of the reservation, a UUID.',
+  subject: 'Whose values: as a rule of redaction finds it, or `run:` and the id of a run.',
   signal: 'Name of the signal, as the wait for it says it.',
   revision: 'As it was at this revision of the run, from 0.',
   run: 'Id of the run.',
@@ -226,6 +227,9 @@ export const MEMBERS: Texts = {
   pattern:
     'A regular expression (ECMAScript, flag `u`, no look-around, no back-references): a text that it occurs in is left out whole.',
   comparable: 'The marker carries a keyed digest, so that equal values of a run are seen to be equal; takes `true`.',
+  keep: 'What is named is encrypted under the key of its subject instead of dropped, until that key is destroyed.',
+  'keep.subject':
+    'Whose value it is: JSON Pointer to a text or number in the request, or in a value of it; `run`, and where nothing is there: the run.',
   signals:
     'What becomes of a signal that no wait is there for: `hold` it for one to come (the default), or `refuse` it.',
   forMs: 'The end of the wait in milliseconds from its start, in place of `until`.',

@@ -21,6 +21,7 @@ export const STATUS = {
   'manifest-invalid': 422,
   'policy-invalid': 400,
   'redacted-name': 422,
+  'keep-unavailable': 422,
   'redacted-signed': 422,
   'redaction-too-large': 413,
   'result-redacted': 409,

@@ -56,6 +56,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'A name holds what the policy leaves out',
     'Use a name that says nothing of it; nothing was recorded.',
   ),
+  'keep-unavailable': text(
+    'Nothing can be kept encrypted here',
+    'Use a store in a file (SQLite), or rules of redaction without `keep`; nothing was recorded.',
+  ),
   'redacted-signed': text(
     'A signed handoff holds what the policy leaves out',
     'Leave it out before you sign; nothing was recorded.',

@@ -6,6 +6,7 @@ import type { AppDeps } from './app-deps.ts'
 import { type HttpEnv, remoteAddress } from './http-context.ts'
 
 const PATH_MAX_CHARS = 512
+const OF_SUBJECTS = '/v1/subjects/'
 
 /** Logs when the head of the answer is ready; a tail or an export goes on after its line. */
 export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<HttpEnv> {
@@ -13,10 +14,12 @@ export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<Htt
     const startedMs = performance.now()
     await next()
     const caller = c.get('caller')
+    const route = routePath(c, -1)
     const fields = {
       method: c.req.method,
-      route: routePath(c, -1),
-      path: c.req.path.slice(0, PATH_MAX_CHARS),
+      route,
+      // Who is asked about is a person.
+      path: route.startsWith(OF_SUBJECTS) ? route : c.req.path.slice(0, PATH_MAX_CHARS),
       status: c.res.status,
       elapsedMs: Math.round((performance.now() - startedMs) * 10) / 10,
       remote: remoteAddress(c),

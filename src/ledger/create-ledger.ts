@@ -40,6 +40,7 @@ import { RingSealedPlaces } from './read/sealed-places.ts'
 import { suspectReads } from './read/suspect-reads.ts'
 import { waitReads } from './read/wait-reads.ts'
 import { type OwnStats, Stats } from './stats.ts'
+import { openSubjects } from './subjects/open-subjects.ts'
 import { watched } from './watched.ts'
 import { createCommands } from './write/commands.ts'
 import { writeSide } from './write/write-side.ts'
@@ -83,9 +84,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const finish = finishOnce([list, audit])
+  const erasing = await openSubjects({ ...side, sealer, facts, store, effects, log, readOnly })
   const lagsNow = () => lagStats({ lag, list, logs })
-  const stopWatching = watched(founding, { stats, runs, indexing })
+  const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 
   return {
     ledgerId,
@@ -96,19 +97,19 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...queriesOf(queries),
     run: (caller, runId, at) => integrity.marked(caller, runId, queries.run(caller, runId, at)),
     ...waitingOf(approvals, { queries, reader, effects, list }),
-    ...historyOf(new History(store, queries, sealer)),
+    ...historyOf(new History(store, queries, { ...side, sealer })),
     ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
-    losses,
+    ...{ losses, subjects: erasing.subjects },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ cachedRuns: runs.size, integrity: integrity.stats(), ...lagsNow() }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
-      await integrity[Symbol.asyncDispose]()
+      await Promise.all([erasing[Symbol.asyncDispose](), integrity[Symbol.asyncDispose]()])
       list[Symbol.dispose]()
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()

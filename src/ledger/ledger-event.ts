@@ -1,6 +1,7 @@
 /** @module An event as whoever asks the ledger reads it. */
 import type { Header } from '../../schemas/header.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { KeptValues } from '../../schemas/redacted-parts.ts'
 import type { Position } from '../store/event-store.ts'
 
 /**
@@ -15,6 +16,8 @@ export abstract class LedgerEvent {
   abstract get digest(): string
   /** Whether mac and body's digest fit, where that was looked at; the links between events are what `verify` and `replay` check. */
   readonly seal?: 'valid' | 'invalid'
+  /** What is encrypted in it, read; where that was asked for. It is in none of the texts. */
+  readonly kept?: KeptValues
   /** The first of the texts. */
   abstract get headerText(): string
   abstract get texts(): { readonly header: string; readonly salt: string; readonly data: string }

@@ -4,6 +4,7 @@ import type { WorkQueue } from '../resources/work-queue.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
+import type { SubjectStore } from '../store/subject-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import type { AnswerMaker } from './audit/audit-service.ts'
 import type { BeginIndexing } from './indexing.ts'
@@ -17,6 +18,8 @@ export interface LedgerOptions {
   readonly store: EventStore
   readonly views: ViewStore
   readonly keys: KeySource
+  /** Keys of subjects; absent: nothing can be kept encrypted here. */
+  readonly subjects?: SubjectStore | undefined
   readonly effects?: Effects
   readonly log?: Log
   /** Absent: nobody is told what a start waits for, and it cannot be given up. */

@@ -26,6 +26,7 @@ import type { Notices } from './read/notices.ts'
 import type { UnreadableRun } from './read/unreadable.ts'
 import type { ReservationsPage, RunAt, RunPage } from './run-at.ts'
 import type { ServiceReads, ServiceRecord } from './service.ts'
+import type { Subjects } from './subjects/subjects.ts'
 
 export type { BatchItem, Caller, Command }
 
@@ -298,18 +299,18 @@ export interface Ledger extends AsyncDisposable {
   /** Forks with the state of each branch, oldest first. */
   forks(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>>
 
-  /** Events of one run, by revision. */
+  /** Events of one run, by revision. `kept`: with the values that are encrypted in them. */
   runEvents(
     caller: Caller,
     runId: string,
-    range: { from: number; to?: number },
+    range: { from: number; to?: number; kept?: true },
   ): Promise<Found<AsyncIterable<readonly LedgerEvent[]>>>
   /** Events of the whole tenant in store order. `until` pins the end. */
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]>
   /** Catch-up, then live, of a run or (no run) the tenant. */
   tail(
     caller: Caller,
-    from: { runId?: string; after?: Position },
+    from: { runId?: string; after?: Position; kept?: true },
     signal: AbortSignal,
   ): AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
   /** The event at a position, to judge a cursor by: undefined where there is none, or it is another tenant's. */
@@ -334,6 +335,9 @@ export interface Ledger extends AsyncDisposable {
 
   /** Gives away the keys of a run that has ended: RunKeyDisclosed is on record first, and nothing follows it. */
   discloseRunKeys(caller: Caller, runId: string): Promise<Found<JsonObject>>
+
+  /** Whose values are kept encrypted: where, and that they be forgotten. */
+  readonly subjects: Subjects
 
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
   replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<Replay>>

@@ -27,6 +27,9 @@ export const LOG_FILE = 'log.db'
 
 export const AUDIT_FILE = 'audit.db'
 
+/** Keys of subjects, whose values are kept encrypted. */
+export const SUBJECTS_FILE = 'subjects.db'
+
 /** How far the deliveries of the webhook have got. */
 export const WEBHOOK_FILE = 'webhook.json'
 

@@ -13,6 +13,7 @@ export const SCOPES = [
   'signals:write',
   'audit:read',
   'audit:export',
+  'subjects:erase',
   'metrics:read',
   'admin',
 ] as const

@@ -30,6 +30,10 @@ export type VerifyFaultCode =
   | 'duplicate-id'
   | 'first-event'
   | 'key-rotation'
+  /** A key of a subject is gone, and no erasure on record names it. */
+  | 'erasure-unrecorded'
+  /** An erasure is on record, and the key is there. */
+  | 'erasure-undone'
   | 'key-not-announced'
   /** Stands behind the event that put the disclosure of its run's keys on record. */
   | 'after-disclosure'
@@ -117,6 +121,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'unknown-type': 'UNVERIFIABLE',
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',
+  'erasure-undone': 'INCOMPLETE',
   'key-missing': 'UNVERIFIABLE',
   'foreign-keys': 'UNVERIFIABLE',
   'foreign-verifier-key': 'UNVERIFIABLE',

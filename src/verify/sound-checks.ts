@@ -8,6 +8,7 @@ import { type CheckDepth, checkRecord } from '../signing/check.ts'
 import { readHeader } from '../signing/header-reader.ts'
 import { type KeyRing, type RunKeys, ringIndex } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
+import { bearsOnErasure } from './erasure-checks.ts'
 import { disclosesRun, EventRules } from './event-rules.ts'
 import { isCheckpoint } from './recorded-checkpoints.ts'
 import { isSoundBody } from './sound-body.ts'
@@ -38,6 +39,7 @@ export class SoundChecks {
     if (!read.ok) return undefined
     const { header } = read
     if (disclosesRun(header.type) || isCheckpoint(header.type)) return undefined
+    if (bearsOnErasure(header.type, record)) return undefined
     if (record.requestId !== header.request?.id) return undefined
     const large = declarationOf(header.type)?.large
     if (large !== undefined && namesValue(large, record.data)) return undefined

@@ -6,6 +6,7 @@ import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
+import { bearsOnErasure, ErasureChecks } from './erasure-checks.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
 import { idOf, placeOf } from './record-place.ts'
@@ -33,6 +34,8 @@ export interface VerifyOptions {
   readonly seenBeside?: () => Iterable<readonly [index: number, stream: string, revision: number]>
   /** At the end: whether nothing is what there should be, as in a part of a log that has not grown. */
   readonly mayBeEmpty?: () => boolean
+  /** Whether the key of a subject exists, where the file that holds them lies beside the store. */
+  readonly isKeyThere?: ((id: string) => boolean) | undefined
   /** Reads the source from the start once more, each record as it lies there: needed where an event id may occur twice. */
   readonly again?: () => SourcePages
   readonly onFault: (fault: VerifyFault) => void
@@ -48,6 +51,8 @@ export interface VerifyResult {
   readonly behindClock: number
   /** Large values beside the events of a store; those that no event names are what a crash left. */
   readonly values?: { readonly whole: number; readonly unnamed: number }
+  /** Events in which something was encrypted under a key that was destroyed, on record. */
+  readonly erased?: number
   readonly ledger?: LedgerFacts
   /** What this run could not judge, in words. */
   readonly unchecked: readonly string[]
@@ -75,6 +80,7 @@ class Verification {
   readonly #seen = createSeenIds()
   readonly #values = new ValueChecks()
   readonly #mayRepeat = new Set<string>()
+  readonly #erasures = new ErasureChecks()
   readonly #unchecked: string[] = []
   #verdict: Verdict = 'VERIFIED'
   #faults = 0
@@ -154,6 +160,7 @@ class Verification {
     for (const { code, message } of this.#rules.check(header, record.data)) {
       this.#report({ ...placeOf(record, judged), code, message })
     }
+    if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header.type, record.data)
     this.#checkCheckpoint(record, judged)
     this.#checkValues(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
@@ -238,6 +245,9 @@ class Verification {
   finish(): VerifyResult {
     this.#judgeStrangers()
     this.#judgeWhole()
+    const { erased, faults, unchecked } = this.#erasures.finish(this.#options.isKeyThere)
+    for (const fault of faults) this.#report(fault)
+    this.#unchecked.push(...unchecked)
     const { facts, disclosedRuns } = this.#rules
     const { values, unnamed, named } = this.#values
     if (this.#options.wholeStore !== true && named > 0)
@@ -250,6 +260,7 @@ class Verification {
       faults: this.#faults,
       behindClock: this.#behindClock,
       ...(values > 0 && { values: { whole: values, unnamed } }),
+      ...(erased > 0 && { erased }),
       ...(facts && { ledger: facts }),
       unchecked: this.#unchecked,
     }

@@ -286,6 +286,19 @@ const TENANT_BODIES = {
     },
   ],
   ExportStarted: [{ v: 1, exportId: uuid(101), format: 'jsonl', run: RUN, ...pin, offset: 10 }],
+  ErasureRequested: [
+    { v: 1, request: uuid(201), keyIds: [uuid(202)], reason: 'asked for by letter', basis: 'GDPR 17(1)(b)' },
+    { v: 1, request: uuid(203), keyIds: [uuid(204)], reason: 'asked', basis: 'GDPR 17', waitsFor: [RUN], now: true },
+  ],
+  SubjectErased: [
+    {
+      v: 1,
+      request: uuid(201),
+      keyIds: [uuid(202)],
+      counts: { runs: 1, events: 2, values: 3 },
+      copies: { total: 1, last: [{ exportId: uuid(101), at: '2026-01-02T03:04:05.678Z', actor: 'auditor' }] },
+    },
+  ],
   ExportIssued: (['complete', 'cut'] as const).map((outcome) => ({
     v: 1 as const,
     exportId: uuid(101),

@@ -32,6 +32,7 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
   query: () => 'events',
   tile: () => '0/000.p/1',
   code: () => 'internal',
+  subject: ({ run }) => `run:${run}`,
 }
 
 /** By path: queries that name whatever can be named. The first must be answered for one's own ids. */

@@ -23,6 +23,7 @@ export const ALL_SCOPES = [
   'runs:read',
   'payloads:read',
   'runs:admin',
+  'subjects:erase',
   'approvals:write',
   'signals:write',
   'audit:read',

@@ -18,7 +18,9 @@ import type { AuditIndex } from '../../src/store/audit-index.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
+import { openSqliteSubjects } from '../../src/store/sqlite/sqlite-subjects.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
+import type { SubjectStore } from '../../src/store/subject-store.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
 import { openTestStore, openUnsharedStore, ownTenant, testStoreKeys } from './test-store.ts'
 
@@ -114,6 +116,8 @@ export interface TestLedgerOptions {
   readonly values?: Partial<ValueLimits>
   readonly views?: ViewStore
   readonly log?: Log
+  /** Keys of subjects; default: in memory. */
+  readonly subjects?: SubjectStore | 'none'
   readonly tenantPolicy?: TenantPolicies
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
@@ -144,12 +148,14 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
   const info = (fields: object, message: string): void => {
     if (message === 'key rotated') rotatedTo.push((fields as { kid: string }).kid)
   }
+  const subjects = options.subjects ?? openSqliteSubjects(':memory:')
   const open = (viewStore: ViewStore, log = silentLog) =>
     createLedger({
       store,
       log,
       views: viewStore,
       keys,
+      ...(subjects !== 'none' && { subjects }),
       effects,
       ...(options.log && { log: options.log }),
       ...(options.merkleLogs === true && {

@@ -109,7 +109,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     runRows: (filter) => rowsOf(ledger, caller, filter),
     tail: async function* ({ runId, signal = new AbortController().signal }) {
       if (runId !== undefined) unwrap(await ledger.run(caller, runId))
-      for await (const page of ledger.tail(caller, runId === undefined ? {} : { runId }, signal))
+      for await (const page of ledger.tail(caller, { kept: true, ...(runId !== undefined && { runId }) }, signal))
         if (page !== 'caught-up') for (const event of page) yield tailedEvent(event)
     },
     exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
@@ -174,7 +174,7 @@ async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator
 }
 
 async function* eventsOf(ledger: Ledger, caller: Caller, runId: string): AsyncGenerator<LedgerEvent, void> {
-  for await (const page of unwrap(await ledger.runEvents(caller, runId, { from: 0 }))) yield* page
+  for await (const page of unwrap(await ledger.runEvents(caller, runId, { from: 0, kept: true }))) yield* page
 }
 
 async function* runsOf(

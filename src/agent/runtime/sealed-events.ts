@@ -1,5 +1,6 @@
 /** @module Events as a ledger reads them out: one whose seal is broken, or that does not continue the one before, is believed by nobody here. */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { type KeptValues, withKept } from '../../../schemas/redacted-parts.ts'
 import { LedgerError } from '../../client/errors.ts'
 import type { RunEvent, TailedEvent } from './connection.ts'
 
@@ -14,26 +15,36 @@ interface ReadEvent {
   readonly digest: string
   /** As the ledger found it. */
   readonly seal?: unknown
+  /** What is encrypted in it, as the ledger read it. */
+  readonly kept?: KeptValues | undefined
 }
 
 /** As the reader of a tail receives it. */
 export function tailedEvent({
   header,
-  data,
   digest,
   seal,
+  ...body
 }: {
   readonly header: object
   readonly data: JsonObject
   readonly digest: string
   readonly seal?: 'valid' | 'invalid' | undefined
+  readonly kept?: KeptValues | undefined
 }): TailedEvent {
   const { id, stream, revision, type, time, actor } = header as JsonObject
   const runId = /^run-[^.]*\.(.*)$/.exec(String(stream))?.[1]
   return {
     eventId: String(id),
     ...(runId !== undefined && { runId }),
-    ...{ revision: Number(revision), type: String(type), time: String(time), actor: String(actor), data, digest },
+    ...{
+      revision: Number(revision),
+      type: String(type),
+      time: String(time),
+      actor: String(actor),
+      data: readableData(body),
+      digest,
+    },
     ...(seal !== undefined && { seal }),
   }
 }
@@ -56,9 +67,13 @@ export async function* sealedEvents(runId: string, events: AsyncIterable<ReadEve
 }
 
 function sealedEvent(runId: string, event: ReadEvent): RunEvent {
-  const { header, data, digest, seal } = event
+  const { header, digest, seal } = event
   if (seal === 'invalid') throw damaged(runId, event, 'is not as it was sealed')
-  return { type: String(header.type), time: String(header.time), data, digest }
+  return { type: String(header.type), time: String(header.time), data: readableData(event), digest }
+}
+
+function readableData({ data, kept }: Pick<ReadEvent, 'data' | 'kept'>): JsonObject {
+  return kept === undefined ? data : withKept(data, kept)
 }
 
 function damaged(runId: string, { header }: ReadEvent, what: string): LedgerError {

@@ -2,7 +2,7 @@
 import { SETTINGS, type SettingName } from '../../settings/settings.ts'
 import { SCOPES } from '../../signing/token-claims.ts'
 import type { CliCommand } from '../cli-command.ts'
-import { flag, jsonFlag, PLACE, tenantFlag } from '../flag.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
 
 export function serviceCommands(program: CliCommand): void {
   program.commandsGroup('Run a ledger:')
@@ -16,6 +16,21 @@ export function serviceCommands(program: CliCommand): void {
     .flags(jsonFlag())
     .settings('data', 'store')
     .runs(async () => (await import('../rebuild.ts')).rebuild)
+  program
+    .command('erase')
+    .description('forget a person: destroy the keys of a subject, so that nothing kept of it can be read again')
+    .flags(
+      flag('--subject <name>', 'needed: whose values, as the rules of redaction name it (run:ID: those of a run)'),
+      flag('--reason <text>', 'needed: why, on record for good: it names no person'),
+      flag('--basis <text>', 'needed: the law or contract that it follows, on record'),
+      flag('--now', 'do not wait for the end of open runs: they cannot be resumed or undone with these values'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('subjects:erase'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../erase.ts')).erase)
   witness(program)
   program
     .command('tour')

@@ -1,6 +1,6 @@
 /** @module Rules of redaction made ready: places as tokens, patterns as machines that take time linear in the text. */
 import { parsePointer } from '../../../schemas/json-pointer.ts'
-import type { RedactionDetector, RedactionInForce } from '../../../schemas/redaction.ts'
+import type { Keep, RedactionDetector, RedactionInForce } from '../../../schemas/redaction.ts'
 import { compilePattern, type LinearPattern } from '../json-schema/linear-pattern.ts'
 import { type Work, WorkExhausted } from '../json-schema/work.ts'
 
@@ -13,6 +13,8 @@ export interface CompiledRule {
   readonly find: readonly RedactionDetector[]
   readonly pattern: LinearPattern | undefined
   readonly comparable: boolean
+  /** What it names is encrypted, and not dropped. */
+  readonly keep: Keep | undefined
 }
 
 export type CompiledRules =
@@ -37,11 +39,11 @@ export function compileRules(declared: RedactionInForce): CompiledRules {
 function compile(declared: RedactionInForce): CompiledRules {
   const work: Work = { stepsLeft: COMPILE_STEPS_MAX }
   const rules: CompiledRule[] = []
-  for (const [order, { name, at, find = [], pattern, comparable = false }] of declared.entries()) {
+  for (const [order, { name, at, find = [], pattern, comparable = false, keep }] of declared.entries()) {
     try {
       const machine = pattern === undefined ? undefined : compilePattern(pattern, work)
       const places = at?.map((place) => parsePointer(place) ?? [])
-      rules.push({ name, order, places, find, pattern: machine, comparable })
+      rules.push({ name, order, places, find, pattern: machine, comparable, keep })
     } catch (error) {
       if (!(error instanceof SyntaxError) && !(error instanceof WorkExhausted)) throw error
       return { ok: false, index: order, message: error instanceof SyntaxError ? error.message : TOO_MUCH }

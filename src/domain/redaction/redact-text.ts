@@ -1,6 +1,6 @@
 /** @module One text, or one number, under the rules that look into it. */
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
-import type { RedactionDetector } from '../../../schemas/redaction.ts'
+import type { Keep, RedactionDetector } from '../../../schemas/redaction.ts'
 import type { Paced } from '../paced.ts'
 import type { CompiledRule } from './compile-rules.ts'
 import { spansOf } from './detectors.ts'
@@ -8,8 +8,8 @@ import { plainForm } from './plain-form.ts'
 import type { Span } from './scan-text.ts'
 import type { TextSteps } from './text-steps.ts'
 
-/** Keyed digest of a text: who does not hold the key learns nothing from it. */
-export type Blind = (text: string) => string
+/** Keyed digest of a text: who does not hold the key learns nothing from it. Of what is kept the key is its subject's. */
+export type Blind = (text: string, keep?: Keep) => string
 
 export const SEARCHED_TEXT_MAX_CHARS = 1024 * 1024
 /** Fewer than the pointers of a body that is as large as bodies may be. */
@@ -38,9 +38,9 @@ export interface TextSearch {
 }
 
 /** What is in the place of a value. */
-export function markerOf({ name, comparable }: CompiledRule, valueText: string, blind: Blind): string {
-  return comparable
-    ? `${MARKER_BEGINS}${name} #${blind(`${name}\n${valueText}`).slice(-TAG_CHARS)}]`
+export function markerOf({ name, comparable, keep }: CompiledRule, valueText: string, blind: Blind): string {
+  return comparable || keep !== undefined
+    ? `${MARKER_BEGINS}${name} #${blind(`${name}\n${valueText}`, keep).slice(-TAG_CHARS)}]`
     : `${MARKER_BEGINS}${name}]`
 }
 

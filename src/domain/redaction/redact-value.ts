@@ -1,6 +1,7 @@
 /** @module A JSON value under the rules: what lies at their places and what they find in texts is left out, all else stays the same object. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { pointerStep, type Token } from '../../../schemas/json-pointer.ts'
+import type { Keep } from '../../../schemas/redaction.ts'
 import type { Paced } from '../paced.ts'
 import { type CompiledRule, searches } from './compile-rules.ts'
 import {
@@ -21,6 +22,8 @@ export interface RedactedPlace {
   readonly rule: string
   /** A member of the object at `at`, with its name. */
   readonly member?: true
+  /** What is encrypted in place of the marker, and whose it is. */
+  readonly kept?: { readonly marker: string; readonly value: Json; readonly keep: Keep }
 }
 
 /** One body on its way through the rules. */
@@ -73,10 +76,25 @@ export function below(here: Here, token: Token, redaction: Redaction): Here {
   let { covered, searching } = here
   for (const at of stepped(here.towards, String(token))) {
     if (at.next < at.place.length) towards.push(at)
-    else if (!searches(at.rule)) covered ??= at.rule
+    else if (!searches(at.rule)) covered = ofBoth(covered, at.rule)
     else if (!searching.includes(at.rule)) searching = [...searching, at.rule].sort((a, b) => a.order - b.order)
   }
   return { pointer, towards, searching, covered }
+}
+
+/** Of two rules that cover a place the first counts, and one that drops before one that keeps. */
+function ofBoth(first: CompiledRule | undefined, second: CompiledRule): CompiledRule {
+  return first === undefined || (first.keep !== undefined && second.keep === undefined) ? second : first
+}
+
+/** The same place for the rules that drop: what is kept lacks what they name. */
+function dropping(here: Here): Here {
+  return {
+    pointer: here.pointer,
+    towards: here.towards.filter(({ rule }) => rule.keep === undefined),
+    searching: here.searching.filter(({ keep }) => keep === undefined),
+    covered: undefined,
+  }
 }
 
 /** Each place once, however many ways lead to it. */
@@ -100,7 +118,7 @@ function stepped(towards: readonly Towards[], token: string): Towards[] {
 
 /** The value without what is left out of it. Throws `WorkExhausted`, `TextTooLong` and `TooMuchLeftOut`. */
 export function* redactValue(value: Json, here: Here, redaction: Redaction): Paced<Json> {
-  if (here.covered !== undefined) return wholly(value, here, { rule: here.covered, redaction })
+  if (here.covered !== undefined) return yield* wholly(value, here, { rule: here.covered, redaction })
   if (here.towards.length === 0 && here.searching.length === 0) return value
   redaction.steps.spend(VALUE_STEPS)
   if (typeof value === 'string') return yield* textAt(value, here, redaction)
@@ -109,12 +127,34 @@ export function* redactValue(value: Json, here: Here, redaction: Redaction): Pac
   return isJsonObject(value) ? yield* redactMembers(value, here, redaction) : yield* inList(value, here, redaction)
 }
 
-function wholly(value: Json, { pointer }: Here, of: { rule: CompiledRule; redaction: Redaction }): Json {
+function* wholly(value: Json, here: Here, of: { rule: CompiledRule; redaction: Redaction }): Paced<Json> {
   const { rule, redaction } = of
   if (typeof value === 'string' && isMarker(value, redaction.names)) return value
-  note(redaction, { at: pointer, rule: rule.name })
+  if (rule.keep !== undefined) {
+    const rest = yield* redactValue(value, dropping(here), redaction)
+    return kept(rest, { at: here.pointer, rule, text: redaction.textOf(rest) }, redaction)
+  }
+  note(redaction, { at: here.pointer, rule: rule.name })
   return markerOf(rule, rule.comparable ? redaction.textOf(value) : '', redaction.blind)
 }
+
+interface KeptAt {
+  readonly at: string
+  readonly rule: CompiledRule
+  readonly text: string
+  readonly member?: true
+}
+
+/** The marker of what is encrypted. */
+function kept(value: Json, { at, rule, text, member }: KeptAt, redaction: Redaction): string {
+  const marker = markerOf(rule, text, redaction.blind)
+  const { keep } = rule
+  const place = { at, rule: rule.name, ...(member && { member }) }
+  note(redaction, keep === undefined ? place : { ...place, kept: { marker, value, keep } })
+  return marker
+}
+
+const keeps = ({ keep }: CompiledRule): boolean => keep !== undefined
 
 /** What the rules that look into texts find in one. */
 function found(text: string, { searching: rules }: Here, { blind, steps }: Redaction): Paced<RedactedText | undefined> {
@@ -124,14 +164,21 @@ function found(text: string, { searching: rules }: Here, { blind, steps }: Redac
 function* textAt(text: string, here: Here, redaction: Redaction): Paced<string> {
   if (isMarker(text, redaction.names)) return text
   const redacted = yield* found(text, here, redaction)
+  const keeping = redacted?.by.find(keeps)
+  if (keeping !== undefined) {
+    const rest = yield* textAt(text, dropping(here), redaction)
+    return kept(rest, { at: here.pointer, rule: keeping, text: rest }, redaction)
+  }
   for (const rule of redacted?.by ?? []) note(redaction, { at: here.pointer, rule: rule.name })
   return redacted?.text ?? text
 }
 
 /** A number is its digits: it is left out whole. */
 function* numberAt(value: number, here: Here, redaction: Redaction): Paced<Json> {
-  const rule = (yield* found(String(value), here, redaction))?.by[0]
+  const by = (yield* found(String(value), here, redaction))?.by ?? []
+  const rule = by.find((each) => !keeps(each)) ?? by[0]
   if (rule === undefined) return value
+  if (keeps(rule)) return kept(value, { at: here.pointer, rule, text: String(value) }, redaction)
   note(redaction, { at: here.pointer, rule: rule.name })
   return markerOf(rule, String(value), redaction.blind)
 }
@@ -174,6 +221,8 @@ function* nameAt(name: string, here: Here, redaction: Redaction): Paced<string |
   const redacted = yield* found(name, here, redaction)
   const [first] = redacted?.by ?? []
   if (redacted === undefined || first === undefined) return name
+  if (redacted.by.every(keeps))
+    return kept(name, { at: here.pointer, rule: first, text: name, member: true }, redaction)
   note(redaction, { at: here.pointer, rule: first.name, member: true })
   return redacted.by.every(({ comparable }) => comparable) ? redacted.text : undefined
 }

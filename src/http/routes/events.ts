@@ -59,7 +59,11 @@ async function runEvents(context: RequestContext<z.output<typeof RunQuery>>): Pr
   if (after !== undefined && after.header.stream !== runStream(caller.tenant, run)) return problemResponse(gone, path)
 
   const from = after === undefined ? (query.from ?? 0) : after.header.revision + 1
-  const found = await deps.ledger.runEvents(caller, run, { from, ...(query.to !== undefined && { to: query.to }) })
+  const found = await deps.ledger.runEvents(caller, run, {
+    from,
+    kept: true,
+    ...(query.to !== undefined && { to: query.to }),
+  })
   if (!found.ok) return problemResponse(found.refusal, path)
   return listed(context, listing.value, found.value)
 }

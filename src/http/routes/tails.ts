@@ -46,7 +46,7 @@ async function openTail(context: RequestContext<z.output<typeof TailQuery>>): Pr
   if (judged?.kind === 'invalid') return problemResponse(invalid, path)
   const known = judged?.kind === 'place' || judged?.kind === 'start'
   const after = judged?.kind === 'place' ? judged.place.position : undefined
-  const from = { ...(run !== '' && { runId: run }), ...(after !== undefined && { after }) }
+  const from = { ...(run !== '' && { runId: run, kept: true as const }), ...(after !== undefined && { after }) }
   const tail: Omit<Tail, 'events'> = {
     tenant: caller.tenant,
     places: deps.ledger.places,

@@ -149,7 +149,7 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   }
 
   async #withArguments(caller: Caller, runId: string, { shown, revision }: Listed): Promise<JsonObject> {
-    const event = await this.#deps.reader.eventAt(runStream(caller.tenant, runId), revision)
+    const event = await this.#deps.reader.readableAt(runStream(caller.tenant, runId), revision)
     if (event?.type !== 'ApprovalRequested') return shown
     const { args, argsRef } = event.data
     if (argsRef === undefined) return { ...shown, args: args ?? null }

@@ -7,6 +7,8 @@ import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, Found, Ledger } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
+import { keptIn } from '../subjects/kept-values.ts'
+import type { SubjectKeys } from '../subjects/subject-keys.ts'
 import type { Queries } from './queries.ts'
 import { shownEvent } from './record-seal.ts'
 
@@ -15,27 +17,43 @@ export type HistoryQueries = Pick<
   'runEvents' | 'tenantEvents' | 'tail' | 'eventAt' | 'end' | 'comparePositions'
 >
 
+export interface HistoryDeps {
+  readonly sealer: Sealer
+  readonly subjects: SubjectKeys | undefined
+}
+
+/** In the text of every event in which something is encrypted. */
+const ENCRYPTED = '"$enc":'
+
 export class History implements HistoryQueries {
   readonly #store: EventStore
   readonly #queries: Queries
   readonly #shown: (record: ReadRecord) => LedgerEvent
+  /** With what is encrypted in it: for who may read bodies, and for nothing that is kept. */
+  readonly #readable: (record: ReadRecord) => LedgerEvent
 
-  constructor(store: EventStore, queries: Queries, sealer: Sealer) {
+  constructor(store: EventStore, queries: Queries, { sealer, subjects }: HistoryDeps) {
     this.#store = store
     this.#queries = queries
     this.#shown = (record) => shownEvent(sealer, record)
+    this.#readable = (record) => {
+      const event = this.#shown(record)
+      if (!record.data.includes(ENCRYPTED) || event.seal === 'invalid') return event
+      const kept = keptIn(subjects, event)
+      return kept === undefined ? event : Object.assign(event, { kept })
+    }
   }
 
   async runEvents(
     caller: Caller,
     runId: string,
-    range: { from: number; to?: number },
+    range: { from: number; to?: number; kept?: true },
   ): Promise<Found<AsyncIterable<readonly LedgerEvent[]>>> {
     const found = await this.#queries.read(caller, runId, () => ({}))
     if (!found.ok) return found
     const to = Math.min(range.to ?? found.revision, found.revision)
     const pages = this.#store.readStream(runStream(caller.tenant, runId), { from: range.from, to })
-    return { ok: true, revision: found.revision, value: this.#pages(pages, caller.pace) }
+    return { ok: true, revision: found.revision, value: this.#pages(pages, caller.pace, range.kept && this.#readable) }
   }
 
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
@@ -47,16 +65,17 @@ export class History implements HistoryQueries {
 
   async *tail(
     caller: Caller,
-    from: { runId?: string; after?: Position },
+    from: { runId?: string; after?: Position; kept?: true },
     signal: AbortSignal,
   ): AsyncGenerator<readonly LedgerEvent[] | 'caught-up'> {
     const { runId, after } = from
+    const shown = from.kept ? this.#readable : this.#shown
     if (withinRun(caller, runId) !== undefined) return
     if (runId === undefined && ofAllAgents(caller) !== undefined) return
     const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
     // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
     const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()
-    if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, end, caller.pace)
+    if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, { end, pace: caller.pace, shown })
     for await (const page of this.#store.subscribe({ after: end ?? after, tenant: caller.tenant }, signal)) {
       if (page === 'caught-up') {
         yield page
@@ -64,14 +83,17 @@ export class History implements HistoryQueries {
       }
       await caller.pace?.turn()
       const own = stream === undefined ? page : page.filter((record) => record.stream === stream)
-      if (own.length > 0) yield own.map(this.#shown)
+      if (own.length > 0) yield own.map(shown)
     }
   }
 
-  async *#runUntil(stream: string, end: Position, pace: Pace | undefined): AsyncGenerator<readonly LedgerEvent[]> {
+  async *#runUntil(
+    stream: string,
+    { end, pace, shown }: { end: Position; pace: Pace | undefined; shown: (record: ReadRecord) => LedgerEvent },
+  ): AsyncGenerator<readonly LedgerEvent[]> {
     for await (const page of pacedPages(this.#store.readStream(stream), pace)) {
       const known = page.filter((record) => this.#store.comparePositions(record.position, end) <= 0)
-      if (known.length > 0) yield known.map(this.#shown)
+      if (known.length > 0) yield known.map(shown)
       if (known.length < page.length) return
     }
   }
@@ -94,7 +116,8 @@ export class History implements HistoryQueries {
   async *#pages(
     pages: AsyncIterable<readonly ReadRecord[]>,
     pace: Pace | undefined,
+    shown = this.#shown,
   ): AsyncGenerator<readonly LedgerEvent[]> {
-    for await (const page of pacedPages(pages, pace)) yield page.map(this.#shown)
+    for await (const page of pacedPages(pages, pace)) yield page.map(shown)
   }
 }

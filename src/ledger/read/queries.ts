@@ -16,6 +16,8 @@ import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
 import { claimedArguments } from '../responses/call-outcome.ts'
 import { compensationBody, planOf } from '../responses/responses.ts'
 import type { ReservationsPage, RunAt, RunPage } from '../run-at.ts'
+import { holdsMarker, RunValues, readable } from '../subjects/kept-values.ts'
+import type { SubjectKeys } from '../subjects/subject-keys.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
@@ -38,6 +40,7 @@ export interface QueryDeps {
   readonly sealer: Sealer
   readonly leases: LeaseClock
   readonly values: ValueStore
+  readonly subjects: SubjectKeys | undefined
 }
 
 /** `overdue`: its lease is over, and no event says so yet. `child`: the run that is its work. */
@@ -116,7 +119,9 @@ export class Queries implements RunQueries {
 
   async #contextAt(caller: Caller, runId: string, at: ContextAt): Promise<Found<ContextAnswer>> {
     const now = await this.read(caller, runId, (state, head) => contextBody(state, head.digest))
-    if (!now.ok || (at.step === undefined && at.revision === undefined)) return now
+    if (!now.ok) return now
+    if (at.step === undefined && at.revision === undefined)
+      return { ...now, value: await this.#readableContext(caller, runId, now.value) }
 
     const stream = runStream(caller.tenant, runId)
     const revision = at.revision ?? (await this.#revisionOfStep(stream, at.step ?? 0, caller.pace))
@@ -129,7 +134,18 @@ export class Queries implements RunQueries {
     }
     const state = await this.#reader.stateAt(stream, revision, caller.pace)
     const event = await this.#reader.eventAt(stream, revision)
-    return { ok: true, revision: now.revision, value: { ...contextBody(state, event?.digest ?? ''), revision } }
+    const then = { ...contextBody(state, event?.digest ?? ''), revision }
+    return { ok: true, revision: now.revision, value: await this.#readableContext(caller, runId, then) }
+  }
+
+  /** With what is encrypted in the events that established it; most contexts hold no marker. */
+  async #readableContext(caller: Caller, runId: string, body: ContextAnswer): Promise<ContextAnswer> {
+    const { subjects } = this.#deps
+    if (subjects === undefined || !holdsMarker(body.context as Json)) return body
+    const range = { from: 0, to: body.revision, pace: caller.pace }
+    const reading = new RunValues(subjects)
+    for await (const event of this.#events(runStream(caller.tenant, runId), range)) reading.take(event)
+    return { ...body, context: reading.readable(body.context as Json) as ContextAnswer['context'] }
   }
 
   async #revisionOfStep(stream: string, step: number, pace: Pace | undefined): Promise<number | undefined> {
@@ -153,7 +169,7 @@ export class Queries implements RunQueries {
   envelopes(caller: Caller, runId: string, page: RunPage): Promise<Found<JsonObject>> {
     return this.#listed(caller, runId, page, (event) => {
       if (event.type !== 'EnvelopeAccepted' && event.type !== 'EnvelopeRejected') return []
-      const { v: _, ...body } = event.data
+      const { v: _, ...body } = readable(this.#deps.subjects, event).data
       return [{ ...place(event), accepted: event.type === 'EnvelopeAccepted', ...(body as JsonObject) }]
     })
   }
@@ -240,7 +256,7 @@ export class Queries implements RunQueries {
 
   /** With its arguments and its outcome. */
   async callBody(stream: string, call: ShownCall): Promise<JsonObject> {
-    const claim = await this.#reader.eventAt(stream, call.claimRevision)
+    const claim = await this.#reader.readableAt(stream, call.claimRevision)
     const args = claimedArguments(claim)
     const outcome = call.status === 'claimed' ? {} : await this.#reader.outcomeOf(stream, call)
     return { ...(call as unknown as JsonObject), ...args, ...outcome }

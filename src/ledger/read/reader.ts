@@ -21,6 +21,8 @@ import { recordedFork } from '../responses/fork-reads.ts'
 import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
 import { compensationBody, planOf, runOrigin } from '../responses/responses.ts'
 import { waitAnswer } from '../responses/wait-responses.ts'
+import { readable } from '../subjects/kept-values.ts'
+import type { SubjectKeys } from '../subjects/subject-keys.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
@@ -41,6 +43,8 @@ export interface ReaderDeps {
   readonly runs: RunAggregates
   readonly sealer: Sealer
   readonly values: ValueStore
+  /** Keys of what events hold encrypted. */
+  readonly subjects?: SubjectKeys | undefined
 }
 
 export class Reader {
@@ -48,8 +52,10 @@ export class Reader {
   readonly #runs: RunAggregates
   readonly #sealer: Sealer
   readonly #values: ValueStore
+  readonly #subjects: SubjectKeys | undefined
 
-  constructor({ store, runs, sealer, values }: ReaderDeps) {
+  constructor({ store, runs, sealer, values, subjects }: ReaderDeps) {
+    this.#subjects = subjects
     this.#store = store
     this.#runs = runs
     this.#sealer = sealer
@@ -79,6 +85,12 @@ export class Reader {
   async eventAt(stream: string, revision: number): Promise<AnsweredEvent | undefined> {
     const record = await this.recordAt(stream, revision)
     return record === undefined ? undefined : verifiedEvent(this.#sealer, record)
+  }
+
+  /** With what is encrypted in it, for an answer: never for a decision, which would record it. */
+  async readableAt(stream: string, revision: number): Promise<AnsweredEvent | undefined> {
+    const event = await this.eventAt(stream, revision)
+    return event && readable(this.#subjects, event)
   }
 
   /** The run as it was right after `revision`. Verified: what it holds may be restored under a new seal. */
@@ -111,7 +123,7 @@ export class Reader {
 
   /** Agent, mode and payload of an accepted envelope; the payload of a run's start is what it started from. */
   async envelopeAt(stream: string, revision: number): Promise<JsonObject> {
-    const event = await this.eventAt(stream, revision)
+    const event = await this.readableAt(stream, revision)
     if (event?.type === 'RunStarted') return { payload: event.data.restored ?? {} }
     if (event?.type !== 'EnvelopeAccepted') return { payload: {} }
     const { agent, mode, payload } = event.data
@@ -120,14 +132,14 @@ export class Reader {
 
   /** The payload of a signal. */
   async payloadAt(stream: string, revision: number): Promise<Json> {
-    const event = await this.eventAt(stream, revision)
+    const event = await this.readableAt(stream, revision)
     return event?.type === 'SignalReceived' ? event.data.payload : null
   }
 
   /** What a call came to: the outcome on record, read where it stands. */
   async outcomeOf(stream: string, call: CallState): Promise<JsonObject> {
     if (call.outcomeRevision === undefined) return {}
-    const event = await this.eventAt(stream, call.outcomeRevision)
+    const event = await this.readableAt(stream, call.outcomeRevision)
     return event === undefined ? {} : callOutcome(event)
   }
 
@@ -137,14 +149,16 @@ export class Reader {
     const { callId, status, fence, attempt, generation, key } = call
     const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
     if (command.kind === 'claim' && lacksResult(outcome)) return resultRedacted(call, outcome)
-    const known = await this.#comparable(run, command, outcome)
+    const known = await this.#comparable(run, command, call)
     if (command.kind === 'settle' && !isSameOutcome(command.body, known)) return alreadySettled(call)
     if (command.kind === 'resolve' && !isSameResolution(command.body, known)) return resolvedBefore(call, outcome)
     return { kind: 'body', created: false, body }
   }
 
-  /** With its result, where that is stored beside the events and is the one of the command. */
-  async #comparable(run: RunAggregate, command: RunCommand, outcome: JsonObject): Promise<JsonObject> {
+  /** As it is recorded, and so are commands compared; with its result, where that is stored beside the events and is the one of the command. */
+  async #comparable(run: RunAggregate, command: RunCommand, { outcomeRevision }: CallState): Promise<JsonObject> {
+    const event = outcomeRevision === undefined ? undefined : await this.eventAt(run.stream, outcomeRevision)
+    const outcome = event === undefined ? {} : callOutcome(event)
     const result = command.kind === 'settle' || command.kind === 'resolve' ? command.body.result : undefined
     const ref = outcome.resultRef as ValueRef | undefined
     if (result === undefined || ref === undefined) return outcome
@@ -196,7 +210,7 @@ export class Reader {
     const compensation = state.compensation === undefined ? {} : { compensation: state.compensation }
     const body: Ended = { name, status, step, fence, ...compensation, ...runOrigin(state) }
     return async () => {
-      const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
+      const end = endRevision === undefined ? undefined : await this.readableAt(stream, endRevision)
       const completion = end?.type === 'RunCompleted' ? outputOf(end.data) : {}
       const failure = end?.type === 'RunFailed' ? { error: plain(end.data.error) } : {}
       return { kind: 'body', created: false, body: { ...place, ...body, ...completion, ...failure } }
@@ -219,7 +233,7 @@ export class Reader {
   }
 
   async #action(stream: string, call: CallState): Promise<JsonObject> {
-    const claim = await this.eventAt(stream, call.claimRevision)
+    const claim = await this.readableAt(stream, call.claimRevision)
     const { callId, status, group, scope } = call
     return {
       callId,

@@ -46,6 +46,7 @@ import { requestId } from '../../signing/request-mark.ts'
 import type { Caller, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
+import type { Keeping } from '../subjects/kept-values.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
 /** Somebody has to put the store right. */
@@ -70,6 +71,8 @@ export interface PendingCommand {
   redactedBy?: RedactionInForce
   /** What was left out of it, and what it was. */
   sent?: Sent | undefined
+  /** What of that is encrypted in the events. */
+  kept?: Keeping | undefined
   /** The idempotency key came with another request before. */
   reusedKey?: boolean
 }

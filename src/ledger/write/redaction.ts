@@ -1,10 +1,11 @@
 /** @module Redaction on the way of a command: which rules are in force, what they leave out of it, and what the events say of that (RUN-94 to RUN-99). */
 import type { Command } from '../../../schemas/commands.ts'
-import type { Json } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import type { PolicyObject } from '../../../schemas/policy.ts'
 import { MARKER_BEGINS } from '../../../schemas/redacted-parts.ts'
 import {
+  type Keep,
   REDACTED_LISTED_MAX,
   REDACTED_POINTER_MAX_CHARS,
   REDACTION_RULES_IN_FORCE_MAX,
@@ -23,12 +24,15 @@ import {
 } from '../../domain/redaction/redact-command.ts'
 import type { RedactedPlace } from '../../domain/redaction/redact-value.ts'
 import type { Sent } from '../../domain/redaction/sent.ts'
-import type { Refusal } from '../../domain/refusal.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import type { RunCommand } from '../../domain/run-command.ts'
 import { type BlindKey, blindCallKey, blindValue, deriveBlindKey } from '../../signing/blind.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
+import { Keeping } from '../subjects/kept-values.ts'
+import type { SubjectKeys } from '../subjects/subject-keys.ts'
 import type { PendingCommand } from './decide.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
@@ -49,20 +53,22 @@ interface Redacting {
   /** What the operator declares now. */
   readonly tenant: PolicyObject | undefined
   readonly sealer: Sealer
+  /** Absent: this ledger has no place for the keys of subjects. */
+  readonly subjects: SubjectKeys | undefined
 }
 
 /** Leaves out of the command what the rules say, has it decided, and lets the events say so. */
 export function* decideRedacted(redacting: Redacting, decide: () => Decision | Paced<Decision>): Paced<Decision> {
-  const { run, pending, tenant, sealer } = redacting
+  const { run, pending, tenant, sealer, subjects } = redacting
   const inForce = rulesInForce(run.state?.policy.redaction, tenant, pending)
   const key = blindKeyOf(sealer, run.tenant, run.stream)
-  const fault = yield* leaveOut(pending, inForce.rules, key)
+  const fault = yield* leaveOut(pending, inForce.rules, { key, run, subjects })
   if (fault !== undefined) return refuse(fault)
   // A run says what is in force when it starts.
   const isNew = run.state !== undefined && inForce.isNew
   const decided = decide()
   const decision = isPaced(decided) ? yield* decided : decided
-  return yield* markedDecision(decision, { ...inForce, isNew }, { sent: pending.sent, key })
+  return yield* markedDecision(decision, { ...inForce, isNew }, { sent: pending.sent, kept: pending.kept, key })
 }
 
 /** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */
@@ -106,15 +112,22 @@ export function redactionFault({ redaction = [] }: PolicyObject): Refusal | unde
 }
 
 /** Leaves out of the command what the rules say. The command that was sent stays with it for as long as it is under way, and no longer. */
-function* leaveOut(pending: PendingCommand, rules: RedactionInForce, key: BlindKey): Paced<Refusal | undefined> {
+function* leaveOut(
+  pending: PendingCommand,
+  rules: RedactionInForce,
+  { key, run, subjects }: { key: BlindKey; run: RunAggregate; subjects: SubjectKeys | undefined },
+): Paced<Refusal | undefined> {
   // Decided again, it is the same value that was stored for it.
   if (pending.redactedBy === rules) return undefined
   pending.asSent ??= pending.command
   const command = pending.asSent
-  const redacted = yield* redactCommand(command, rules, envUnder(key))
+  const keeping = rules.some(({ keep }) => keep !== undefined) ? keepingOf(command, run, subjects) : undefined
+  if (keeping !== undefined && 'refusal' in keeping) return keeping.refusal
+  const redacted = yield* redactCommand(command, rules, envUnder(key, keeping))
   if (!redacted.ok) return redacted.refusal
   pending.redactedBy = rules
   pending.command = redacted.command
+  pending.kept = keeping
   pending.sent =
     redacted.leftOut.length === 0
       ? undefined
@@ -122,14 +135,34 @@ function* leaveOut(pending: PendingCommand, rules: RedactionInForce, key: BlindK
           command: command as Command,
           leftOut: redacted.leftOut,
           rules,
-          blind: (digest) => blindValue(key.values, digest),
-          blindKey: (callKey) => blindCallKey(key.calls, callKey),
+          blind: (digest) => blindValue(key.values, keeping?.blindAll(digest) ?? digest),
+          blindKey: (callKey) => {
+            const blinded = blindCallKey(key.calls, callKey)
+            keeping?.noteCallKey(callKey, blinded)
+            return blinded
+          },
         }
   return undefined
 }
 
-function envUnder(key: BlindKey): RedactionEnv {
-  return { blind: (text) => blindValue(key.values, text), textOf: canonicalJson }
+/** Texts that are only left out, as findings are, have their digests under the key of the run. */
+function envUnder(key: BlindKey, keeping?: Keeping): RedactionEnv {
+  const blind = (text: string, keep?: Keep): string =>
+    keep === undefined || keeping === undefined ? blindValue(key.values, text) : keeping.blind(text, keep)
+  return { blind, textOf: canonicalJson }
+}
+
+function keepingOf(
+  command: RunCommand,
+  { tenant, stream, runId }: RunAggregate,
+  subjects: SubjectKeys | undefined,
+): Keeping | { readonly refusal: Refusal } {
+  if (subjects === undefined) {
+    const detail = 'a rule of redaction says keep, and this ledger has no place for the keys of subjects'
+    return { refusal: refusal('keep-unavailable', `${detail}: use a store in a file (SQLite), or drop the values`) }
+  }
+  const body = 'body' in command ? (command.body as unknown as JsonObject) : {}
+  return new Keeping(subjects, { tenant, stream, run: runId }, body)
 }
 
 export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): BlindKey {
@@ -142,7 +175,7 @@ export function blindKeyOf({ ring }: Sealer, tenant: string, stream: string): Bl
 function* markedDecision(
   decision: Decision,
   { rules, policy, isNew }: InForce,
-  of: { sent: Sent | undefined; key: BlindKey },
+  of: Omit<Marking, 'policy' | 'rules'>,
 ): Paced<Decision> {
   const before: Draft[] = isNew ? [{ type: 'RedactionChanged', data: { v: 1, rules, policy } }] : []
   const mark = function* (drafts: readonly Draft[]): Paced<Draft[]> {
@@ -167,17 +200,20 @@ interface Marking {
   readonly policy: string
   readonly rules: RedactionInForce
   readonly sent: Sent | undefined
+  readonly kept: Keeping | undefined
   readonly key: BlindKey
 }
 
-function* markedDraft(draft: Draft, { policy, rules, sent, key }: Marking): Paced<Draft> {
+function* markedDraft(draft: Draft, { policy, rules, sent, kept: keeping, key }: Marking): Paced<Draft> {
   let data = draft.data as unknown as { readonly [member: string]: Json }
   if (data.findings !== undefined) {
     const findings = yield* redactRecorded(data.findings, rules, envUnder(key))
     if (findings !== data.findings) data = { ...data, findings }
   }
   if (sent?.leftOut.some((each) => isIn(data, each))) {
-    data = { ...data, redacted: redactedOf(sent.leftOut, policy) as unknown as Json }
+    const kept = keeping?.kept(draft.type, data as JsonObject, sent.leftOut) ?? []
+    const redacted = { ...redactedOf(sent.leftOut, policy), ...(kept.length > 0 && { kept }) }
+    data = { ...data, redacted: redacted as unknown as Json }
   }
   return data === (draft.data as unknown) ? draft : ({ type: draft.type, data } as unknown as Draft)
 }
@@ -188,7 +224,8 @@ function isIn(data: { readonly [member: string]: Json }, { at, member }: Redacte
   return member === true ? value !== undefined : typeof value === 'string' && value.includes(MARKER_BEGINS)
 }
 
-function redactedOf(leftOut: readonly RedactedPlace[], policy: string): Redacted {
+function redactedOf(all: readonly RedactedPlace[], policy: string): Redacted {
+  const leftOut = all.filter(({ kept }) => kept === undefined)
   const counts: Record<string, number> = {}
   for (const { rule } of leftOut) counts[rule] = (counts[rule] ?? 0) + 1
   const values = leftOut.filter(({ at }) => at.length <= REDACTED_POINTER_MAX_CHARS).slice(0, REDACTED_LISTED_MAX)

@@ -17,6 +17,7 @@ import { CanonicalTexts } from '../../signing/canonical-json.ts'
 import { digestsBy } from '../../signing/digests.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
+import type { SubjectKeys } from '../subjects/subject-keys.ts'
 import { AGAIN, type AppendDeps, Appender, type Attempt } from './appender.ts'
 import { type DecideInput, decide, type PendingCommand, pendingCommand } from './decide.ts'
 import { decidedInOrder } from './in-order.ts'
@@ -36,6 +37,8 @@ export interface WriteDeps extends AppendDeps, LargeDeps {
   readonly ledgerId: string
   readonly tenantPolicy?: TenantPolicies | undefined
   readonly stoppedLog: DecideInput['stoppedLog']
+  /** Keys of those whose values are kept encrypted. */
+  readonly subjects?: SubjectKeys | undefined
   /** Absent: large decisions are made as they come, and on nobody's account. */
   readonly work?: WorkQueue | undefined
 }
@@ -206,7 +209,7 @@ export class WritePath {
     if ((tenant?.redaction ?? run.state?.policy.redaction ?? declaredRules(pending)) === undefined)
       return this.#decideAsIs(run, pending, texts)
     const asIs = (): Decision | Paced<Decision> => this.#decideAsIs(run, pending, texts)
-    return decideRedacted({ run, pending, tenant, sealer: this.#deps.sealer }, asIs)
+    return decideRedacted({ run, pending, tenant, sealer: this.#deps.sealer, subjects: this.#deps.subjects }, asIs)
   }
 
   #decideAsIs(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Decision | Paced<Decision> {

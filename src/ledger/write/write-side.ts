@@ -8,6 +8,7 @@ import type { Effects } from '../ports.ts'
 import { Queries } from '../read/queries.ts'
 import { Reader } from '../read/reader.ts'
 import type { WriteCounts } from '../stats.ts'
+import { SubjectKeys } from '../subjects/subject-keys.ts'
 import { ValueStore } from '../values/value-store.ts'
 import type { DecideInput } from './decide.ts'
 import type { LoadDeps } from './fold-cache.ts'
@@ -16,7 +17,7 @@ import { type RunAggregateDeps, RunAggregates } from './run-aggregates.ts'
 import { WritePath } from './write-path.ts'
 
 export interface WriteSideOptions
-  extends Pick<LedgerOptions, 'tenantPolicy' | 'isOwnerGone' | 'values' | 'cachedRunsMax' | 'work'> {
+  extends Pick<LedgerOptions, 'tenantPolicy' | 'isOwnerGone' | 'values' | 'cachedRunsMax' | 'work' | 'subjects'> {
   readonly store: EventStore
   readonly views: LoadDeps['views']
   readonly sealer: Sealer
@@ -32,13 +33,15 @@ export function writeSide(options: WriteSideOptions) {
   const { store, views, sealer, effects, stats, memory, work, ledgerId, tenantPolicy } = options
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
   const { knownHead, stoppedLog } = options
+  const subjects =
+    options.subjects && new SubjectKeys({ store: options.subjects, sealer, ledgerId, newId: effects.newId })
   const runs = cachedRunsWithin(memory, { store, views, sealer, leases, work, knownHead }, options.cachedRunsMax)
   const values = new ValueStore({ store, sealer, effects, memory })
-  const reader = new Reader({ store, runs, sealer, values })
-  const queries = new Queries({ store, runs, reader, sealer, leases, values })
+  const reader = new Reader({ store, runs, sealer, values, subjects })
+  const queries = new Queries({ store, runs, reader, sealer, leases, values, subjects })
   const decided = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
-  const deciding = { ...decided, stoppedLog }
-  return { runs, reader, queries, write: new WritePath({ ...deciding, valueLimits: options.values }) }
+  const deciding = { ...decided, stoppedLog, subjects }
+  return { runs, reader, queries, subjects, write: new WritePath({ ...deciding, valueLimits: options.values }) }
 }
 
 function cachedRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: number | undefined): RunAggregates {

@@ -1,0 +1,15 @@
+/** @module The request that a subject be forgotten (LIFE-7). */
+import { z } from 'zod'
+
+/** On record for good: it names no person. */
+export const ErasureReason = z.string().min(1).max(1_024)
+/** The law or the contract that it follows. */
+export const ErasureBasis = z.string().min(1).max(256)
+
+export const EraseSubject = z.strictObject({
+  reason: ErasureReason.describe('Why, on record for good: it names no person.'),
+  basis: ErasureBasis.describe('The law or the contract that it follows, on record.'),
+  now: z.boolean().optional().describe('Do not wait for the end of open runs.'),
+})
+
+export type EraseSubject = z.infer<typeof EraseSubject>

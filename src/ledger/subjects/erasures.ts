@@ -1,0 +1,214 @@
+/**
+ * @module Erasures (LIFE-7 to LIFE-9): the request is durable first, then the keys are destroyed, then that is on record. The state of each key
+ * says how far that is, so that it goes on after a crash at any step.
+ */
+import type { ErasureAnswer, SubjectAnswer } from '../../../schemas/answers/subjects.ts'
+import type { EraseSubject } from '../../../schemas/erasure.ts'
+import type { EventBody } from '../../../schemas/events.ts'
+import { type Json, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { ledgerStream } from '../../../schemas/names.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import type { EventStore } from '../../store/event-store.ts'
+import type { SubjectKeyRow, SubjectStore } from '../../store/subject-store.ts'
+import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import type { Caller } from '../ledger.ts'
+import type { Log } from '../ports.ts'
+import type { Queries } from '../read/queries.ts'
+import type { SubjectKeys } from './subject-keys.ts'
+import { placesOf } from './subject-places.ts'
+import type { Answered } from './subjects.ts'
+
+const AGAIN_MS = 30_000
+const LISTED_MAX = 100
+/** Who goes on with an erasure that somebody requested before. */
+const ACTOR = 'countersign'
+
+export interface ErasuresDeps {
+  readonly keys: SubjectKeys
+  readonly facts: LedgerFacts
+  readonly queries: Pick<Queries, 'read'>
+  readonly store: Pick<EventStore, 'readStream'>
+  readonly newId: () => string
+  readonly log: Log
+}
+
+/** One request and its keys. */
+interface Erasing {
+  readonly tenant: string
+  readonly request: string
+  readonly ids: readonly string[]
+}
+
+export class Erasures implements AsyncDisposable {
+  readonly #deps: ErasuresDeps
+  readonly #subjects: SubjectStore
+  /** One erasure at a time: each finds the states that the one before it left. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: ErasuresDeps) {
+    this.#deps = deps
+    this.#subjects = deps.keys.store
+  }
+
+  /** Goes on with what a process before this one, or an open run, left undone; and does so again later while something waits. */
+  goOn(): Promise<void> {
+    return this.#inTurn(() => this.#pass())
+  }
+
+  async subject(caller: Caller, subject: string): Promise<SubjectAnswer> {
+    const rows = this.#subjects.keysOf(caller.tenant, subject)
+    const ids = rows.map(({ id }) => id)
+    const keys = rows.map(({ id, state }) => ({ id, state: state === 'open' ? ('open' as const) : 'closing' }))
+    const { store: events } = this.#deps
+    const { tenant, pace } = caller
+    return { keys, ...(await placesOf({ events, subjects: this.#subjects }, { tenant, ids, pace })) } as SubjectAnswer
+  }
+
+  erase(caller: Caller, subject: string, asked: EraseSubject): Promise<Answered<ErasureAnswer>> {
+    return this.#inTurn(() => this.#erase(caller, subject, asked))
+  }
+
+  async #erase(caller: Caller, subject: string, asked: EraseSubject): Promise<Answered<ErasureAnswer>> {
+    const rows = this.#subjects.keysOf(caller.tenant, subject)
+    if (rows.length === 0) return { ok: true, value: { status: 'nothing', keyIds: [], openRuns: [] } }
+    const ids = rows.map(({ id }) => id)
+    // What other runs record of the subject from here on has another key: who uses these ones is known now.
+    this.#subjects.close(ids)
+    const open = await this.#openRuns(caller.tenant, ids)
+    if (!Array.isArray(open)) return { ok: false, refusal: open as Refusal }
+    const request = await this.#requested(caller, { ids, rows, asked, open })
+    const waits = open.length > 0 && asked.now !== true
+    if (waits) {
+      this.#later()
+      return { ok: true, value: { status: 'waiting', request, keyIds: ids, openRuns: open } }
+    }
+    const counts = await this.#finish({ tenant: caller.tenant, request, ids }, caller).catch((error: unknown) => {
+      this.#later()
+      throw error
+    })
+    return { ok: true, value: { status: 'erased', request, keyIds: ids, counts, openRuns: open } }
+  }
+
+  /** On record once, unless it is repeated with `now`, which is another one. */
+  async #requested(
+    caller: Caller,
+    of: {
+      readonly ids: readonly string[]
+      readonly rows: readonly SubjectKeyRow[]
+      readonly asked: EraseSubject
+      readonly open: readonly string[]
+    },
+  ): Promise<string> {
+    const { ids, rows, asked, open } = of
+    const now = asked.now === true && open.length > 0
+    const before = rows[0]?.request
+    if (before !== null && before !== undefined && !now && rows.every((row) => row.request === before)) return before
+    const request = this.#deps.newId()
+    const { reason, basis } = asked
+    const data: EventBody<'ErasureRequested'> = {
+      ...{ v: 1, request, keyIds: [...ids], reason, basis },
+      ...(open.length > 0 && { waitsFor: open.slice(0, LISTED_MAX) }),
+      ...(now && { now: true }),
+    }
+    await this.#deps.facts.record({
+      tenant: caller.tenant,
+      type: 'ErasureRequested',
+      data: data as unknown as Json,
+      by: caller,
+    })
+    this.#subjects.noteRequest(ids, request)
+    return request
+  }
+
+  /** From whatever step it is at. What was encrypted is counted while the keys still say where they were used. */
+  async #finish({ tenant, request, ids }: Erasing, by?: Caller): Promise<ErasureAnswer['counts']> {
+    const { store: events, facts, keys } = this.#deps
+    const { counts } = await placesOf({ events, subjects: this.#subjects }, { tenant, ids })
+    keys.destroy(ids)
+    const copies = await this.#copies(tenant)
+    const data: EventBody<'SubjectErased'> = { v: 1, request, keyIds: [...ids], counts, copies }
+    await facts.record({
+      tenant,
+      type: 'SubjectErased',
+      data: data as unknown as Json,
+      by: by ?? { actor: ACTOR },
+    })
+    this.#subjects.noteDone(ids)
+    return counts
+  }
+
+  async #pass(): Promise<void> {
+    const byRequest = new Map<string, { tenant: string; request: string; ids: string[]; isDestroyed: boolean }>()
+    for (const { id, tenant, request, state } of this.#subjects.inState('closing', 'erased')) {
+      // Nobody was told that it is requested: whoever asked asks again.
+      if (request === null) continue
+      const known = byRequest.get(request) ?? { tenant, request, ids: [], isDestroyed: false }
+      known.ids.push(id)
+      known.isDestroyed ||= state === 'erased'
+      byRequest.set(request, known)
+    }
+    let waiting = false
+    for (const erasing of byRequest.values()) {
+      const open = erasing.isDestroyed ? [] : await this.#openRuns(erasing.tenant, erasing.ids)
+      if (Array.isArray(open) && open.length === 0) await this.#finish(erasing)
+      else waiting = true
+    }
+    if (waiting) this.#later()
+  }
+
+  #later(): void {
+    if (this.#timer !== undefined) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.goOn().catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, 'an erasure that was requested cannot go on yet; it is tried again')
+        this.#later()
+      })
+    }, AGAIN_MS).unref()
+  }
+
+  /** The runs with something under these keys that can still need it; or why that cannot be told. */
+  async #openRuns(tenant: string, ids: readonly string[]): Promise<string[] | Refusal> {
+    const open: string[] = []
+    for (const run of new Set(ids.flatMap((id) => this.#subjects.runsOf(id)))) {
+      const found = await this.#deps.queries.read({ tenant, actor: ACTOR }, run, (state) => state.status)
+      if (found.ok && found.value === 'open') open.push(run)
+      // A key whose first event was never written, or a run that nobody can resume any more.
+      if (!found.ok && found.refusal.code !== 'run-not-found' && found.refusal.code !== 'stream-damaged') {
+        const detail = `whether the run ${run} is open cannot be told now (${found.refusal.detail})`
+        return refusal(found.refusal.code, `${detail}: nothing was destroyed; ask again`)
+      }
+    }
+    return open
+  }
+
+  async #copies(tenant: string): Promise<EventBody<'SubjectErased'>['copies']> {
+    const last: EventBody<'SubjectErased'>['copies']['last'] = []
+    let total = 0
+    const stream = ledgerStream(tenant)
+    for await (const page of this.#deps.store.readStream(stream, { direction: 'backwards' })) {
+      for (const record of page) {
+        if (!record.header.includes('"type":"ExportStarted"')) continue
+        total += 1
+        const read = readHeader(record.header)
+        const data = parseJsonOrUndefined(record.data) as { exportId?: string } | undefined
+        if (last.length >= LISTED_MAX || !read.ok || data?.exportId === undefined) continue
+        last.push({ exportId: data.exportId, at: read.header.time, actor: read.header.actor })
+      }
+    }
+    return { total, last }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.catch(() => undefined).then(work)
+    this.#turn = turn
+    return turn
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#turn.catch(() => undefined)
+  }
+}
