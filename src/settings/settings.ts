@@ -182,7 +182,7 @@ export const SETTINGS = {
   },
   gateway: {
     about:
-      'file of the model gateway at `/openai/v1` and `/anthropic/v1`: upstreams with the places of their keys, prices, and which models a key may use ([capture-gateway](how-to/capture-gateway.md))',
+      'file of the model gateway at `/openai/v1` and `/anthropic/v1`: upstreams with the places of their keys, prices, and which models a key may use',
     schema: Path,
     shownDefault: 'none: these paths are not there',
   },

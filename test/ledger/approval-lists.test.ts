@@ -38,7 +38,7 @@ function counting(runs: readonly RunState[], nowMs = T0) {
       },
     },
     reader: {
-      eventAt: async () => {
+      readableAt: async () => {
         did.read += 1
       },
     },

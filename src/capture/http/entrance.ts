@@ -1,6 +1,7 @@
 /** @module The MCP proxy on Streamable HTTP: which server, whose session, which revision of the protocol; all else passes. */
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { errorLine, INVALID_REQUEST } from '../json-rpc.ts'
 import type { Secrets } from '../recorded-form.ts'
 import type { Relay } from '../relay.ts'
@@ -113,7 +114,7 @@ export class McpEntrance {
       ask: { url: upstream.url, method: 'POST', headers: headersTo(upstream, asked.request) },
       id: message?.method === undefined ? null : requestIdOf(message),
       isResumable: held.relay !== undefined,
-      over: AbortSignal.any([asked.gone, session.over]),
+      over: linkedSignal(asked.gone, session.over),
       onHead: (headers) => this.#begun(asked, upstream, String(headers[SESSION_ID] ?? '')),
     })
     session.track(exchange.ended, relay, held.relay !== undefined)
@@ -133,7 +134,7 @@ export class McpEntrance {
       relay,
       ask: { url: upstream.url, method, headers: headersTo(upstream, asked.request) },
       ...{ id: null, isResumable: true, onHead: () => undefined },
-      over: AbortSignal.any([asked.gone, session.over]),
+      over: linkedSignal(asked.gone, session.over),
     })
     session.track(exchange.ended, relay, held.relay !== undefined)
     await exchange.toServer([])

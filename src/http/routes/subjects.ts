@@ -7,6 +7,7 @@ import { json, problemResponse } from '../answers.ts'
 import { checkBody, readJson } from '../body.ts'
 import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'subjects'
 
@@ -18,8 +19,10 @@ export const subjectRoutes: readonly GuardedRoute[] = [
     access: ERASE_SUBJECTS,
     query: NoQuery,
     answer: SubjectAnswer,
-    handle: async ({ deps, caller, item, path }) => {
-      const found = await deps.ledger.subjects.places(caller, item)
+    handle: async (context) => {
+      const { deps, caller, item, path } = context
+      const found = await withSlot(context, () => deps.ledger.subjects.places(caller, item))
+      if (found instanceof Response) return found
       return found.ok ? json(200, found.value as unknown as Json) : problemResponse(found.refusal, path)
     },
   }),
