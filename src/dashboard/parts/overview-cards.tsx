@@ -8,6 +8,7 @@ import type { Row } from '../run-row.ts'
 import { clipped } from '../visible.ts'
 import { Data, Time } from './data.tsx'
 import { PartList, QuestionCard } from './question-card.tsx'
+import { OtherSpending } from './spend-chart.tsx'
 
 type Since = { readonly since: string | undefined }
 
@@ -107,9 +108,7 @@ export function SpendCard({ spend, since }: Pick<Overview, 'spend'> & Since) {
       {spend.ok &&
         spend.value.rest.map((each) => (
           <p class="muted">
-            and {count(numberIn(each, 'groups') ?? 0)} more:{' '}
-            {money(textIn(each, 'cost') ?? '0', textIn(each, 'currency'))}, {count(numberIn(each, 'tokens') ?? 0)}{' '}
-            tokens
+            <OtherSpending sum={each} />
           </p>
         ))}
     </QuestionCard>

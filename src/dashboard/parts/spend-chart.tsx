@@ -29,15 +29,23 @@ export function SpendChart({ title, by, items, reserved, rest, query }: SpendCha
         <p class="muted">
           {rest.map((each) => (
             <>
-              and {count(numberIn(each, 'groups') ?? 0)} {by === 'day' ? 'earlier days' : 'more'}:{' '}
-              {money(textIn(each, 'cost') ?? '0', textIn(each, 'currency'))}, {count(numberIn(each, 'tokens') ?? 0)}{' '}
-              tokens.{' '}
+              <OtherSpending sum={each} groups={by === 'day' ? 'earlier days' : 'more'} />.{' '}
             </>
           ))}
           <a href={withQuery(auditPath('spend'), { ...query, by })}>All of them</a>
         </p>
       )}
     </section>
+  )
+}
+
+/** What the groups that are not listed come to, in one currency. */
+export function OtherSpending({ sum, groups = 'more' }: { readonly sum: JsonObject; readonly groups?: string }) {
+  return (
+    <>
+      and {count(numberIn(sum, 'groups') ?? 0)} {groups}: {money(textIn(sum, 'cost') ?? '0', textIn(sum, 'currency'))},{' '}
+      {count(numberIn(sum, 'tokens') ?? 0)} tokens
+    </>
   )
 }
 
