@@ -16,6 +16,7 @@ if (Number.parseInt(process.versions.node, 10) < Number.parseInt(engines.node.sl
 /** Of many processes, and of killed ones: suites that mean something on each store, and run there (`test-stores.mjs`). */
 export const CONTENTION = 'system/contention.'
 export const KILL = 'system/kill.'
+export const TWO_WRITERS = 'ledger/two-writers.'
 /** The contract of stores on servers, each with the server that it starts. */
 export const SERVERS = ['postgres', 'eventstoredb']
 

@@ -11,6 +11,7 @@ import {
   slowestLine,
   sumLine,
   THREAD_MODES,
+  TWO_WRITERS,
   testFiles,
   wordsOf,
 } from './run-files.mjs'
@@ -18,7 +19,7 @@ import {
 const level = levelOf(process.argv)
 const long = level !== 'quick'
 const words = wordsOf(process.argv.slice(2))
-const ELSEWHERE = [CONTENTION, KILL, ...SERVERS.map((server) => `store/${server}.`), ...OF_SERVERS]
+const ELSEWHERE = [CONTENTION, KILL, TWO_WRITERS, ...SERVERS.map((server) => `store/${server}.`), ...OF_SERVERS]
 const isRemote = (file) => ELSEWHERE.some((beginning) => file.startsWith(beginning))
 const isNamed = (file) => words.every((word) => file.includes(word))
 const files = testFiles({ level }).filter((file) => (words.length === 0 ? long || !isRemote(file) : isNamed(file)))
