@@ -1,6 +1,6 @@
 /**
  * @module Child of `examples.long.test.ts`: runs examples one after the other, each in a folder of its own, and prints a line for each: what it
- * printed, or what it threw. `COUNTERSIGN_EXAMPLES` has their names as JSON; one that stands there twice finds what it left the first time.
+ * printed, or what it threw. `COUNTERSIGN_TEST_EXAMPLES` has their names as JSON; one that stands there twice finds what it left the first time.
  */
 import { chdir } from 'node:process'
 import { pathToFileURL } from 'node:url'
@@ -13,7 +13,7 @@ export interface ExampleRun {
   readonly error?: string
 }
 
-const names = JSON.parse(process.env.COUNTERSIGN_EXAMPLES ?? '[]') as readonly string[]
+const names = JSON.parse(process.env.COUNTERSIGN_TEST_EXAMPLES ?? '[]') as readonly string[]
 const folders = new Map<string, TempFolder>()
 const write = process.stdout.write.bind(process.stdout)
 

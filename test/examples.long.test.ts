@@ -32,7 +32,7 @@ const CHILD = bundledProgram('test/examples-child.js')
 let runs: readonly ExampleRun[] = []
 
 examples.before(async () => {
-  const env = { ...cleanEnv(), COUNTERSIGN_EXAMPLES: JSON.stringify(NAMES) }
+  const env = { ...cleanEnv(), COUNTERSIGN_TEST_EXAMPLES: JSON.stringify(NAMES) }
   const { code, stdout, stderr } = await runCommand([process.execPath, CHILD], { env })
   assert.is(code, 0, stderr)
   runs = stdout

@@ -1,4 +1,5 @@
 /** @module Options as a program gives them: what is misspelt, or no such value, is an error where it is said, and not a default that goes unnoticed. */
+import { nearestName } from '../../schemas/nearest-name.ts'
 import { isCurrency, isMoney, NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { AgentError } from './errors.ts'
 
@@ -148,7 +149,7 @@ function faultIn(options: object, rules: Rules): OptionFault | undefined {
 }
 
 function unknownOption(option: string, known: readonly string[]): OptionFault {
-  const nearest = nearestOf(option, known)
+  const nearest = nearestName(option, known)
   const advice = nearest === undefined ? `the options are ${known.join(', ')}` : `did you mean ${nearest}?`
   return { message: `there is no option ${option}: ${advice}`, option, ...(nearest !== undefined && { nearest }) }
 }
@@ -159,29 +160,4 @@ function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (isObject(value)) return Array.isArray(value) ? 'a list' : 'an object'
   return (typeof value === 'string' ? JSON.stringify(value) : String(value)).slice(0, SHOWN_MAX_CHARS)
-}
-
-/** A third of the longer name may differ. */
-const DIFFERENT_PART = 3
-
-function nearestOf(name: string, known: readonly string[]): string | undefined {
-  const [best] = known
-    .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each.toLowerCase()) }))
-    .filter(({ each, edits }) => edits <= Math.ceil(Math.max(each.length, name.length) / DIFFERENT_PART))
-    .toSorted((one, other) => one.edits - other.edits)
-  return best?.each
-}
-
-/** Levenshtein distance, a row at a time. */
-function editsBetween(one: string, other: string): number {
-  let row = [...Array(other.length + 1).keys()]
-  for (let i = 0; i < one.length; i += 1) {
-    const next = [i + 1]
-    for (let j = 0; j < other.length; j += 1) {
-      const replaced = (row[j] ?? 0) + (one[i] === other[j] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

@@ -1,4 +1,5 @@
 /** @module Settings: flags, then COUNTERSIGN_* of the environment, then defaults. One checked object; nothing else reads the environment. */
+import { nearestName } from '../../schemas/nearest-name.ts'
 import { ownKnownKeys } from './known-keys-path.ts'
 import { type KeyPlace, keyPlace, type StorePlace, storePlace } from './places.ts'
 import { type LOG_LEVELS, SETTINGS, type Setting, type SettingName, variableOf } from './settings.ts'
@@ -78,8 +79,21 @@ export interface WebhookSettings {
   readonly publicUrl?: string
 }
 
-/** Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable at fault. */
+/** Variables that are no settings of the ledger: what the commands and the runtime read beside them. */
+const OTHER_VARIABLES = ['COUNTERSIGN_URL', 'COUNTERSIGN_TOKEN', 'COUNTERSIGN_ACTOR', 'COUNTERSIGN_TENANT']
+/** The suites of this repository set these for the processes that they start. */
+const OF_TESTS = 'COUNTERSIGN_TEST_'
+
+/** Kubernetes adds these to each container beside a Service whose name begins with `countersign`. */
+const OF_A_SERVICE = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_|$)/
+const LINKED_PORT = /^(?:tcp|udp|sctp):\/\//
+
+/**
+ * Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable at fault: a value that cannot be used,
+ * and a variable that begins with `COUNTERSIGN_` and is none, which would otherwise be ignored in silence.
+ */
 export function readSettings(flags: Flags, env: Environment): Settings {
+  refuseUnknownVariables(env)
   const inputs = new Inputs(flags, env)
   const data = inputs.text('data')
   const store = storePlace(inputs.optional('store'), data)
@@ -129,6 +143,22 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   }
 }
 
+function refuseUnknownVariables(env: Environment): void {
+  const known = [...Object.keys(SETTINGS).map(variableOf), ...OTHER_VARIABLES]
+  for (const [name, value] of Object.entries(env)) {
+    if (value === '' || !name.startsWith('COUNTERSIGN_') || name.startsWith(OF_TESTS)) continue
+    if (known.includes(name) || OF_A_SERVICE.test(name) || isLinkedPort(name, value)) continue
+    const nearest = nearestName(name, known)
+    const advice = nearest === undefined ? 'remove it, or see docs/configuration.md' : `did you mean ${nearest}?`
+    throw new SettingsError(`${name}: there is no such setting: ${advice}`)
+  }
+}
+
+/** `COUNTERSIGN_PORT=tcp://10.0.0.1:7070` is what Kubernetes says of a Service named `countersign`, and no port to listen on. */
+function isLinkedPort(name: string, value = ''): boolean {
+  return name.endsWith('_PORT') && LINKED_PORT.test(value)
+}
+
 function webhookOf(inputs: Inputs): WebhookSettings | undefined {
   const url = inputs.optional('webhook')
   if (url === undefined) return undefined
@@ -166,7 +196,7 @@ class Inputs {
   /** An empty variable is one that somebody unset in a file of variables. */
   #variable(name: SettingName): string | undefined {
     const value = this.#env[variableOf(name)]
-    return value === '' ? undefined : value
+    return value === '' || isLinkedPort(variableOf(name), value) ? undefined : value
   }
 
   checked(name: SettingName): unknown {

@@ -9,7 +9,7 @@ import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
 /** Moments of death; more where it is requested. */
-const MOMENTS = Number(process.env.COUNTERSIGN_KILLS ?? rounds(30, 30, 60))
+const MOMENTS = Number(process.env.COUNTERSIGN_TEST_KILLS ?? rounds(30, 30, 60))
 const COMMANDS_MAX = 40
 const LIVES_MAX = 12
 const random = seededRandom(testSeed(1))

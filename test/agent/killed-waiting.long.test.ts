@@ -10,7 +10,7 @@ import { within } from '../support/within.ts'
 import { EVENTSTOREDB_HOME, HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
 /** Programs, each killed at moments of its own until it ends; more where it is requested. */
-const PROGRAMS = Number(process.env.COUNTERSIGN_KILLS ?? rounds(40, 40, 150))
+const PROGRAMS = Number(process.env.COUNTERSIGN_TEST_KILLS ?? rounds(40, 40, 150))
 const PROGRAMS_ON_EVENTSTOREDB = Math.ceil(PROGRAMS / 5)
 const COMMANDS_MAX = 24
 const LIVES_MAX = 40

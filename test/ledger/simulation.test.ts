@@ -6,7 +6,7 @@ import { simulate } from '../support/simulation/simulate.ts'
 
 const simulation = suite('simulated histories')
 
-const ONE = process.env.COUNTERSIGN_SIMULATION_SEED
+const ONE = process.env.COUNTERSIGN_TEST_SIMULATION_SEED
 const FIRST = testSeed(1)
 const SEEDS = ONE === undefined ? Array.from({ length: rounds(30, 1_500, 10_000) }, (_, n) => FIRST + n) : [Number(ONE)]
 
@@ -17,7 +17,7 @@ async function failureOf(seed: number, options = {}): Promise<string | undefined
     return undefined
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
-    return `COUNTERSIGN_SIMULATION_SEED=${seed} node scripts/test.mjs ledger/simulation # ${said}`
+    return `COUNTERSIGN_TEST_SIMULATION_SEED=${seed} node scripts/test.mjs ledger/simulation # ${said}`
   }
 }
 

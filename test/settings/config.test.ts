@@ -41,6 +41,43 @@ config('a value that cannot be used is refused, and its source is named', () => 
   )
 })
 
+config('a variable that is no setting is refused, with the one that was probably meant', () => {
+  const refused = (name: string): string => {
+    try {
+      readSettings({}, { [name]: '1' })
+    } catch (error) {
+      if (error instanceof SettingsError) return error.message
+    }
+    return ''
+  }
+  assert.is(
+    refused('COUNTERSIGN_SCRUB_DAY'),
+    'COUNTERSIGN_SCRUB_DAY: there is no such setting: did you mean COUNTERSIGN_SCRUB_DAYS?',
+  )
+  assert.match(refused('COUNTERSIGN_TOKN'), 'did you mean COUNTERSIGN_TOKEN?')
+  assert.match(refused('COUNTERSIGN_'), 'there is no such setting')
+  for (const name of ['COUNTERSIGN_URL', 'COUNTERSIGN_TEST_SEED', 'COUNTER', 'countersign_port', 'PORT'])
+    assert.is(refused(name), '', name)
+  assert.is(readSettings({}, { COUNTERSIGN_SCRUB_DAY: '' }).scrubDays, readSettings({}, {}).scrubDays)
+})
+
+config('what Kubernetes says of Services with this name is no setting, the port among it', () => {
+  const injected = {
+    COUNTERSIGN_SERVICE_HOST: '10.96.0.12',
+    COUNTERSIGN_SERVICE_PORT: '7070',
+    COUNTERSIGN_SERVICE_PORT_HTTP: '7070',
+    COUNTERSIGN_PORT: 'tcp://10.96.0.12:7070',
+    COUNTERSIGN_PORT_7070_TCP: 'tcp://10.96.0.12:7070',
+    COUNTERSIGN_PORT_7070_TCP_PROTO: 'tcp',
+    COUNTERSIGN_PORT_7070_TCP_PORT: '7070',
+    COUNTERSIGN_PORT_7070_TCP_ADDR: '10.96.0.12',
+    COUNTERSIGN_WITNESS_SERVICE_HOST: '10.96.0.13',
+    COUNTERSIGN_WITNESS_PORT: 'tcp://10.96.0.13:80',
+  }
+  assert.equal(readSettings({}, injected), readSettings({}, {}))
+  assert.is(readSettings({ port: '9090' }, injected).port, 9_090)
+})
+
 config('a store is a path, a folder with one in it, or a URL', () => {
   using folder = tempFolder()
   mkdirSync(folder.file('data'))

@@ -1,5 +1,5 @@
 /**
- * @module Child of `sqlite-crash.test.ts`: appends without end and prints one line for each acknowledged append, until it is killed.
+ * @module Child of `sqlite-crash.long.test.ts`: appends without end and prints one line for each acknowledged append, until it is killed.
  * Argument: the store's path. A line is `<stream> <last revision> <mark of the append>`.
  */
 import { writeSync } from 'node:fs'

@@ -12,8 +12,8 @@ import { appendOf, collect } from '../support/records.ts'
 const test = suite('postgres: what a question costs as the store grows')
 
 const FEW = 10_000
-/** `COUNTERSIGN_FLAT_ROWS=1000000` measures so many. */
-const MANY = Number(process.env.COUNTERSIGN_FLAT_ROWS ?? 100_000)
+/** `COUNTERSIGN_TEST_FLAT_ROWS=1000000` measures so many. */
+const MANY = Number(process.env.COUNTERSIGN_TEST_FLAT_ROWS ?? 100_000)
 const REVISIONS = 100
 const TENANTS = 10
 /** Indexes get a level deeper at some size, of four or five; a table that is read through costs ten times as much. */

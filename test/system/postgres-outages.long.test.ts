@@ -11,8 +11,8 @@ import { Workload } from '../support/workload.ts'
 
 const test = suite('two ledgers on one PostgreSQL that dies, and whose connections are cut')
 
-/** `COUNTERSIGN_KILLS=50` kills the server so often, and gives as many rounds of cuts; by default few, for every day. */
-const KILLS = Number(process.env.COUNTERSIGN_KILLS ?? 4)
+/** `COUNTERSIGN_TEST_KILLS=50` kills the server so often, and gives as many rounds of cuts; by default few, for every day. */
+const KILLS = Number(process.env.COUNTERSIGN_TEST_KILLS ?? 4)
 /** Acknowledged before a kill, at least; the number varies, so that kills fall into every part of a write. */
 const LOAD_MIN = 10
 const CUTS_A_ROUND = 20

@@ -9,7 +9,7 @@ import { Workload } from '../support/workload.ts'
 
 const test = suite('a server under load for long')
 
-const SECONDS = Number(process.env.COUNTERSIGN_SOAK_SECONDS ?? rounds(20, 20, 1_800))
+const SECONDS = Number(process.env.COUNTERSIGN_TEST_SOAK_SECONDS ?? rounds(20, 20, 1_800))
 const SAMPLES = 10
 /** After the first third a server has loaded its code and filled its caches as far as this load does. */
 const GROWTH_MAX_BYTES = 64 * 1024 * 1024
