@@ -44,6 +44,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'rate-burst': 'count',
   'work-ms-per-second': 'milliseconds',
   'max-connections': 'count',
+  'drain-seconds': 'seconds',
   'checkpoint-seconds': 'seconds',
   'scrub-days': 'days',
   'read-threads': 'count',

@@ -35,8 +35,9 @@ export async function serve(args: Arguments): Promise<number> {
   const version = packageVersion()
   const gateway = settings.gateway === undefined ? undefined : await gatewayOf(settings.gateway, log)
   const mcp = mcpOf(args, settings, log)
+  let isLeaving = false
   const service = await startedInTime(
-    startService({ settings, log, version, gateway, mcp: mcp?.entrance }),
+    startService({ settings, log, version, gateway, mcp: mcp?.entrance, isLeaving: () => isLeaving }),
     signalled,
     CLOSE_MAX_MS,
   )
@@ -53,6 +54,11 @@ export async function serve(args: Arguments): Promise<number> {
     await closeInTime(service)
     throw error
   })
+  if (signal === 'SIGTERM' && settings.drainMs > 0) {
+    isLeaving = true
+    log.info({ signal, seconds: settings.drainMs / 1_000 }, 'not ready any more: served on until the drain is over')
+    await Promise.race([sleep(settings.drainMs), service.failed]).catch(() => undefined)
+  }
   log.info({ signal }, 'closing')
   await closeInTime(service, mcp?.entrance)
   log.info({}, 'closed')

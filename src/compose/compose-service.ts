@@ -37,6 +37,7 @@ export interface ServiceOptions {
   /** Closed with the service. */
   readonly gateway?: ModelGateway | undefined
   readonly mcp?: AppOptions['mcp']
+  readonly isLeaving?: AppOptions['isLeaving']
 }
 
 /** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
@@ -155,7 +156,7 @@ function waiting(opening: Opening, settings: Settings): Served {
 }
 
 function edgeOf(
-  { settings, log, version, gateway, mcp }: ServiceOptions,
+  { settings, log, version, gateway, mcp, isLeaving }: ServiceOptions,
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
@@ -182,6 +183,7 @@ function edgeOf(
         corsOrigins,
       },
       draining,
+      ...(isLeaving && { isLeaving }),
     })
   }
 }

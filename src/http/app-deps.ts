@@ -138,6 +138,8 @@ export interface AppOptions {
   readonly gateway?: ModelGateway
   /** Milliseconds since 1970; the real clock by default. */
   readonly now?: () => number
+  /** Whether the process ends soon: `/readyz` answers 503, everything else is served. By default it does not. */
+  readonly isLeaving?: () => boolean
   /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
   readonly draining?: AbortSignal
 }
@@ -158,6 +160,7 @@ export function appDeps(options: AppOptions): AppDeps {
     memory: new MemoryBudget(),
     work: new WorkQueue(),
     disks: {},
+    isLeaving: () => false,
     ...options,
     draining,
     settings: { ...HTTP_DEFAULTS, ...options.settings },

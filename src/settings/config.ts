@@ -30,6 +30,7 @@ export interface Settings {
   readonly rateBurst: number
   readonly workMsPerSecond: number
   readonly maxConnections: number
+  readonly drainMs: number
   readonly checkpointDelayMs: number
   readonly scrubDays: number
   readonly readThreads: number
@@ -123,6 +124,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     rateBurst: inputs.number('rate-burst'),
     workMsPerSecond: inputs.number('work-ms-per-second'),
     maxConnections: inputs.number('max-connections'),
+    drainMs: inputs.number('drain-seconds') * MS_PER_SECOND,
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
     scrubDays: inputs.number('scrub-days'),
     readThreads: inputs.number('read-threads'),

@@ -31,6 +31,7 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     'rate-burst': settings.rateBurst,
     'work-ms-per-second': settings.workMsPerSecond,
     'max-connections': settings.maxConnections,
+    'drain-seconds': settings.drainMs / 1_000,
     'checkpoint-seconds': settings.checkpointDelayMs / 1_000,
     'scrub-days': settings.scrubDays,
     'read-threads': settings.readThreads,

@@ -9,6 +9,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 const PORT_MAX = 65_535
 
 const CHECKPOINT_MAX_SECONDS = 86_400
+const DRAIN_MAX_SECONDS = 3_600
 const TIMESTAMP_MAX_MINUTES = 44_640
 const SCRUB_MAX_DAYS = 3_650
 const READ_THREADS_MAX = 16
@@ -126,6 +127,12 @@ export const SETTINGS = {
     about: 'connections at once; those without a token make room for others, and one address has half of them at most',
     fallback: '10000',
     schema: wholeNumber(16, 1_000_000),
+  },
+  'drain-seconds': {
+    about:
+      'seconds after SIGTERM in which `/readyz` answers 503 and everything else is served on, so that a balancer looks elsewhere before connections are refused; a second signal ends it at once',
+    fallback: '0',
+    schema: wholeNumber(0, DRAIN_MAX_SECONDS),
   },
   'checkpoint-seconds': {
     about: 'longest time from an event to the signed checkpoint of its log, within seconds in a lull; 0 signs none',

@@ -136,6 +136,23 @@ test('tails end whole, with an id that a new server resumes from (F24)', async (
   assert.equal(types, ['event: EnvelopeAccepted', 'event: caught-up'], 'nothing twice, nothing missing')
 })
 
+test('with --drain-seconds it is not ready after SIGTERM and serves on until they are over (F323)', async () => {
+  await using server = await startServer({ args: ['--drain-seconds', '3'] })
+  const client = await server.client()
+  assert.is((await client.get('/readyz')).status, 200)
+  const ended = within(server.stop('SIGTERM'), 'the end after the drain')
+  const sentMs = performance.now()
+  await eventually(async () => ((await client.get('/readyz')).status === 503 ? true : undefined), 'readyz says no')
+  // Over a connection of its own, as of one who asks only now.
+  const late = await server.client()
+  assert.is((await late.post('/v1/runs', { id: 'late', name: 'late' })).status, 201)
+  assert.is((await late.get('/healthz')).status, 200)
+  assert.equal(await ended, { code: 0, signal: null })
+  assert.ok(performance.now() - sentMs >= 3_000, 'the drain was cut short')
+  await server.start()
+  assert.is((await (await server.client()).get('/v1/runs/late')).status, 200)
+})
+
 test('a second SIGTERM does not wait for a request that hangs, and loses nothing that was acknowledged (F24)', async () => {
   await using server = await startServer()
   const client = await server.client()

@@ -52,9 +52,9 @@ const POSITIONS_LOST =
 const NOTES_LOST =
   'notes of the writers of the store are gone or altered, and with them events may be that nothing names: run "countersign verify", put the rows of event_groups back as they were, and start the ledgers again; only if they are lost for good, keep a copy, and tell those who audit this ledger'
 
-function readiness(c: HttpContext, { ledger, draining }: HttpDeps): Response {
+function readiness(c: HttpContext, { ledger, draining, isLeaving }: HttpDeps): Response {
   const { state, detail } = ledger.status()
-  if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
+  if (draining.aborted || isLeaving()) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
   if (state === 'ready') {
     const { stamping, ...stats } = ledger.stats()
     const lost = stats.stoppedLogs.find(({ tenant }) => tenant === undefined)
