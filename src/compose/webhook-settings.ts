@@ -10,13 +10,13 @@ import { reasonOf } from '../settings/reason-of.ts'
 import { variableOf } from '../settings/settings.ts'
 import { SettingsError } from '../settings/settings-error.ts'
 import { type WatchedFile, watchFile } from '../settings/watch-file.ts'
+import { isOpenToOthers } from '../signing/key-file.ts'
 import { progressFile } from '../webhooks/delivery-progress.ts'
 import { type PostDelivery, postDelivery } from '../webhooks/post-delivery.ts'
 import { parseSecrets } from '../webhooks/signed-headers.ts'
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts'
 import type { OpenLedger } from './compose.ts'
 
-const OTHERS_MAY_READ = 0o077
 const SECRETS_MAX_BYTES = 4_096
 
 export interface Webhook extends Disposable {
@@ -89,7 +89,7 @@ function readSecrets(path: string): readonly Uint8Array[] {
   try {
     const status = fstatSync(file)
     if (!status.isFile() || status.size > SECRETS_MAX_BYTES) throw fault('is no file of secrets')
-    if ((status.mode & OTHERS_MAY_READ) !== 0) throw fault(`is open to other users; run: chmod 600 ${path}`)
+    if (isOpenToOthers(status)) throw fault(`is open to other users; run: chmod 600 ${path}`)
     const secrets = parseSecrets(readFileSync(file, 'utf8'))
     if (secrets === undefined) throw fault('is no list of 1 to 4 secrets, one whsec_<base64 of 24 to 64 bytes> a line')
     return secrets

@@ -7,7 +7,9 @@ export { createLedgerKeys, KeyFileError, type LedgerKeys, verifierKey } from './
 
 /** Far above any ring that was rotated daily for years: a wrong path must not fill the memory. */
 const KEY_FILE_MAX_BYTES = 1024 * 1024
-const OTHERS_MAY_READ = 0o077
+const ANY_OF_OTHERS = 0o077
+const ANY_BUT_GROUP_READS = 0o037
+const ROOT = 0
 
 /** Reads and checks a key file. Throws `KeyFileError`, whose message says what to do and holds no secret. */
 export function readKeyFile(path: string): LedgerKeys {
@@ -33,12 +35,28 @@ export function replaceKeyFile(path: string, keys: LedgerKeys): void {
   replaceFile(path, formatLedgerKeys(keys))
 }
 
+/**
+ * Whether somebody else may read or write a file of secrets: its group and all others have no right to it, except that the group may read what
+ * root owns. So a secret looks that Kubernetes mounts for a group, or that systemd hands over (`LoadCredential`). `uid` is that of this process;
+ * undefined on Windows, whose modes say nothing.
+ *
+ * @example
+ * isOpenToOthers({ mode: 0o100640, uid: 1000 }, 1000) // true
+ */
+export function isOpenToOthers(
+  { mode, uid: owner }: { readonly mode: number; readonly uid: number },
+  uid: number | undefined = process.getuid?.(),
+): boolean {
+  const isFromRoot = owner === ROOT && uid !== undefined && uid !== ROOT
+  return (mode & (isFromRoot ? ANY_BUT_GROUP_READS : ANY_OF_OTHERS)) !== 0
+}
+
 function readGuarded(path: string): string {
   const file = openForReading(path)
   try {
     const status = fstatSync(file)
     if (!status.isFile()) throw new KeyFileError('key-file-unreadable', `${path} is not a file`)
-    if ((status.mode & OTHERS_MAY_READ) !== 0) {
+    if (isOpenToOthers(status)) {
       throw new KeyFileError('key-file-permissions', `${path} is open to other users; run: chmod 600 ${path}`)
     }
     if (status.size > KEY_FILE_MAX_BYTES)

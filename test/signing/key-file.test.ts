@@ -5,6 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
   createLedgerKeys,
+  isOpenToOthers,
   KeyFileError,
   type LedgerKeys,
   readKeyFile,
@@ -76,6 +77,22 @@ test('a key file that others may read is refused (A38, SEAL-8)', ({ path, keys }
       'key-file-permissions',
     )
   }
+  // Its owner may read it, and the group where root owns it, as of a mounted secret; nobody may write it.
+  const root = 0
+  const ledger = 1000
+  for (const [mode, owner, uid, isOpen] of [
+    [0o600, ledger, ledger, false],
+    [0o640, ledger, ledger, true],
+    [0o440, root, ledger, false],
+    [0o640, root, ledger, false],
+    [0o640, root, root, true],
+    [0o460, root, ledger, true],
+    [0o450, root, ledger, true],
+    [0o444, root, ledger, true],
+    [0o442, root, ledger, true],
+    [0o640, root, undefined, true],
+  ] as const)
+    assert.is(isOpenToOthers({ mode: 0o100000 | mode, uid: owner }, uid), isOpen, `${mode.toString(8)} of ${owner}`)
   chmodSync(path, 0o400)
   assert.is(
     code(() => readKeyFile(path)),
