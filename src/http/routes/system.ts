@@ -54,7 +54,8 @@ const NOTES_LOST =
 
 function readiness(c: HttpContext, { ledger, draining, isLeaving }: HttpDeps): Response {
   const { state, detail } = ledger.status()
-  if (draining.aborted || isLeaving()) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
+  if (draining.aborted || isLeaving())
+    return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
   if (state === 'ready') {
     const { stamping, ...stats } = ledger.stats()
     const lost = stats.stoppedLogs.find(({ tenant }) => tenant === undefined)
