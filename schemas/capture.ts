@@ -7,7 +7,7 @@ export const DEFINITIONS_MAX = 512
 const COUNT_MAX = 1_000_000_000
 
 export const Entrance = {
-  entrance: z.enum(['mcp']),
+  entrance: z.enum(['mcp', 'hook']),
   /** What is behind it, by the word of its owner. */
   server: Name,
 }

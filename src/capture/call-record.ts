@@ -14,29 +14,40 @@ import { EqualCalls } from './equal-calls.ts'
 import type { ToolCall } from './json-rpc.ts'
 import { keepLease } from './lease.ts'
 import { isReduced, recordedForm, type Secrets, withoutSecrets } from './recorded-form.ts'
-import type { SessionRun } from './session-run.ts'
+import type { RecordedRun } from './session-run.ts'
 import { type Desk, ledgerAway, notRecorded, openElsewhere, reasonOfError, refusalText } from './texts.ts'
-import type { Outcome, Ticket } from './ticket.ts'
+import type { Claimed, EntranceName, Outcome, Ticket } from './ticket.ts'
 
 export interface CallRecordOptions {
   /** For claims: gives up before the host does. */
   readonly client: Client
-  readonly run: SessionRun
+  readonly run: RecordedRun
+  /** Default `mcp`. */
+  readonly entrance?: EntranceName
   readonly server: string
   readonly agent: string | undefined
   readonly effects: Effects
   readonly secrets: Secrets
   /** The process that carries calls out, where its death can be proved. */
   readonly owner: string | undefined
+  /** Default: one that is renewed while the call is under way. */
+  readonly leaseMs?: number
   readonly whenAway: 'refuse' | 'pass'
   readonly desk: Desk
 }
 
 export type Admission =
   | { readonly kind: 'forward'; readonly ticket: Ticket }
-  | { readonly kind: 'refused'; readonly text: string }
+  /** `code`: of the ledger's refusal. `isAway`: it gave no answer, so that the claim may be on record. */
+  | { readonly kind: 'refused'; readonly text: string; readonly code?: string; readonly isAway?: true }
   /** The same call under the host's own key: its recorded answer. */
   | { readonly kind: 'recorded'; readonly result: Json }
+
+export type Joined =
+  | Exclude<Admission, { kind: 'recorded' }>
+  | { readonly kind: 'claimed'; readonly ticket: Ticket }
+  | { readonly kind: 'open'; readonly ticket: Ticket; readonly isInDoubt: boolean }
+  | { readonly kind: 'over'; readonly callId: string }
 
 export type Settled = { readonly recorded: true } | { readonly recorded: false; readonly text: string }
 
@@ -49,8 +60,14 @@ export class CallRecord {
 
   constructor(options: CallRecordOptions) {
     this.#options = options
-    const { client, run, server } = options
-    this.#debts = new Debts({ client, run, server, onClaimed: (ticket, claimed) => this.#claimed(ticket, claimed) })
+    const { client, run, server, entrance = 'mcp' } = options
+    this.#debts = new Debts({
+      client,
+      run,
+      entrance,
+      server,
+      onClaimed: (ticket, claimed) => this.#claimed(ticket, claimed),
+    })
   }
 
   /** Whether the call may be forwarded: with its claim on record, or let through. */
@@ -65,18 +82,50 @@ export class CallRecord {
     }
   }
 
-  #notClaimed(body: ClaimCall, error: unknown): Admission {
+  #notClaimed(body: ClaimCall, error: unknown): Exclude<Admission, { kind: 'recorded' }> {
     const { run, whenAway, desk } = this.#options
     const { tool } = body
     const [cause, lost] = error instanceof ClaimLost ? [error.cause, error.claim] : [error, undefined]
     if (isAway(cause)) {
-      const late = lost ?? { body: { ...body, key: `mcp-late:${randomUUID()}` }, idempotencyKey: randomUUID() }
+      const late = lost ?? {
+        body: { ...body, key: `${this.#entrance}-late:${randomUUID()}` },
+        idempotencyKey: randomUUID(),
+      }
       if (whenAway === 'pass') return { kind: 'forward', ticket: this.#debts.passed(tool, late) }
       if (lost !== undefined) this.#debts.notForwarded(lost)
-      return { kind: 'refused', text: ledgerAway(tool, this.#clean(reasonOfError(cause))) }
+      return { kind: 'refused', text: ledgerAway(tool, this.#clean(reasonOfError(cause))), isAway: true }
     }
     if (!(cause instanceof LedgerError)) throw cause
-    return { kind: 'refused', text: this.#clean(refusalText(cause, { tool, runId: run.id }, desk)) }
+    return { kind: 'refused', text: this.#clean(refusalText(cause, { tool, runId: run.id }, desk)), code: cause.code }
+  }
+
+  /**
+   * The call of this key, whoever claimed it: `open` with the claim that was found, `claimed` with one that was made now, `over` where its outcome is on record.
+   * Nothing says whether it may run: an entrance that only hears of calls asks `unlessEqual` for that.
+   */
+  async join(call: ToolCall & { readonly callKey: string }): Promise<Joined> {
+    const body = this.#claimOf(call)
+    const { run } = this.#options
+    try {
+      await run.ready()
+      const key = `${this.#entrance}:${call.callKey}`
+      const answer = await this.#claim({ ...body, key })
+      if (!answer.created) return { kind: 'over', callId: String(answer.body.callId) }
+      return { kind: 'claimed', ticket: ticketOf(body, answer.body) }
+    } catch (error) {
+      const { code, problem } = error instanceof LedgerError ? error : { code: '', problem: {} }
+      if (code === 'call-in-progress' || code === 'call-in-doubt')
+        return { kind: 'open', ticket: ticketOf(body, problem), isInDoubt: code === 'call-in-doubt' }
+      return this.#notClaimed(body, error)
+    }
+  }
+
+  /** A call that was joined may run, but for one that must not run beside its equal while there is one. */
+  async unlessEqual({ tool }: ToolCall, ticket: Ticket): Promise<Admission> {
+    const { claim } = ticket
+    if (claim === undefined || ruleOf(this.#options.effects, tool).effect !== 'once') return { kind: 'forward', ticket }
+    const refused = await this.#refusedElsewhere(tool, claim)
+    return refused ?? { kind: 'forward', ticket }
   }
 
   /** Records the outcome; where that cannot be done, what the host is told instead of the answer. */
@@ -108,17 +157,21 @@ export class CallRecord {
     return this.#options.desk
   }
 
+  get #entrance(): EntranceName {
+    return this.#options.entrance ?? 'mcp'
+  }
+
   placeOf({ tool, claim }: Ticket): { readonly runId: string; readonly callId: string; readonly tool: string } {
     return { runId: this.#options.run.id, callId: claim?.callId ?? 'not on record', tool }
   }
 
   #claimOf({ tool, args }: ToolCall): ClaimCall {
-    const { agent, effects, owner, secrets } = this.#options
+    const { agent, effects, owner, secrets, leaseMs = LEASE_MS } = this.#options
     const { effect, price } = ruleOf(effects, tool)
     return {
       tool,
       args: recordedForm(args, secrets),
-      leaseMs: LEASE_MS,
+      leaseMs,
       onUnknown: effect === 'once' ? 'in-doubt' : 'retry',
       ...(agent !== undefined && { agent }),
       ...(owner !== undefined && { owner }),
@@ -188,19 +241,24 @@ export class CallRecord {
 
   /** Of a call that must not run beside its equal, the claim is on record before others are looked at: of two that look at once, one sees the other. */
   async #unlessElsewhere(body: ClaimCall, claimed: JsonObject, ended: Ended): Promise<Admission> {
+    const { callId, fence } = claimed
+    const refused = await this.#refusedElsewhere(body.tool, { callId: String(callId), fence: Number(fence) })
+    return refused ?? this.#admitted(body, claimed, ended)
+  }
+
+  async #refusedElsewhere(
+    tool: string,
+    { callId, fence }: Pick<Claimed, 'callId' | 'fence'>,
+  ): Promise<Admission | undefined> {
     const { desk } = this.#options
-    const found = await this.#openElsewhere(String(claimed.callId))
-    if (found.kind === 'none') return this.#admitted(body, claimed, ended)
+    const found = await this.#openElsewhere(callId)
+    if (found.kind === 'none') return undefined
     const why =
       found.kind === 'call' ? `an equal call is open: ${found.place.callId} of run ${found.place.runId}` : found.why
-    const { callId, fence } = claimed
     const error = { message: `not forwarded: ${this.#clean(why)}`.slice(0, REASON_MAX_CHARS), code: 'not-forwarded' }
     // Where that cannot be recorded now, it is owed.
-    await this.#debts.settle({ callId: String(callId), body: { fence: Number(fence), error } }).catch(() => undefined)
-    const text =
-      found.kind === 'call'
-        ? openElsewhere({ ...found.place, tool: body.tool }, desk)
-        : ledgerAway(body.tool, error.message)
+    await this.#debts.settle({ callId, body: { fence, error } }).catch(() => undefined)
+    const text = found.kind === 'call' ? openElsewhere({ ...found.place, tool }, desk) : ledgerAway(tool, error.message)
     return { kind: 'refused', text }
   }
 
@@ -253,6 +311,10 @@ export class CallRecord {
 }
 
 const REASON_MAX_CHARS = 1_024
+
+function ticketOf({ tool, reserve, leaseMs = LEASE_MS }: ClaimCall, { callId, fence }: JsonObject): Ticket {
+  return { tool, reserve, claim: { callId: String(callId), fence: Number(fence), leaseMs } }
+}
 
 /** What was answered has cost what it costs; of a failure the reservation is given back, and of a doubt it stays. */
 function spending({ reserve }: Ticket, { result }: Outcome): Pick<Outcome, 'usage'> {

@@ -7,8 +7,8 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { ClaimCall, SettleCall } from '../../schemas/requests.ts'
 import type { Client } from '../client/client.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
-import type { SessionRun } from './session-run.ts'
-import type { Ticket } from './ticket.ts'
+import type { RecordedRun } from './session-run.ts'
+import type { EntranceName, Ticket } from './ticket.ts'
 
 export interface SettleDebt {
   readonly callId: string
@@ -31,7 +31,8 @@ const REASON_MAX_CHARS = 1_024
 
 export interface DebtsOptions {
   readonly client: Client
-  readonly run: SessionRun
+  readonly run: RecordedRun
+  readonly entrance: EntranceName
   readonly server: string
   /** A call that was let through has its claim now, and is still under way. */
   readonly onClaimed: (ticket: Ticket, claimed: JsonObject) => void
@@ -149,8 +150,8 @@ export class Debts {
   async #recordGap(): Promise<void> {
     const gap = this.#gap
     if (gap === undefined) return
-    const { client, run, server } = this.#options
-    await client.execute(run.id, { kind: 'capture', body: { gap: { entrance: 'mcp', server, ...gap } } })
+    const { client, run, entrance, server } = this.#options
+    await client.execute(run.id, { kind: 'capture', body: { gap: { entrance, server, ...gap } } })
     if (this.#gap === gap) this.#gap = undefined
     else if (this.#gap !== undefined) this.#gap = { ...this.#gap, count: this.#gap.count - gap.count }
   }

@@ -50,7 +50,7 @@ function toolRule(rule: Json): ToolRule | undefined {
 const all = (effect: Effect, ...tools: readonly string[]): Effects =>
   Object.fromEntries(tools.map((tool) => [tool, { effect }]))
 
-/** The official servers, by the names that `--effects` takes. */
+/** The official servers and the tools of coding agents, by the names that `--effects` takes. */
 export const OFFICIAL_EFFECTS: Readonly<Record<string, Effects>> = {
   filesystem: {
     ...all('none', 'read_file', 'read_text_file', 'read_media_file', 'read_multiple_files', 'list_directory'),
@@ -85,5 +85,37 @@ export const OFFICIAL_EFFECTS: Readonly<Record<string, Effects>> = {
     ...all('once', 'toggle-simulated-logging', 'toggle-subscriber-updates', 'trigger-elicitation-request'),
     ...all('once', 'trigger-elicitation-request-async', 'trigger-sampling-request', 'trigger-sampling-request-async'),
     ...all('once', 'trigger-url-elicitation', 'simulate-research-query'),
+  },
+  'claude-code': {
+    ...all(
+      'none',
+      'Read',
+      'Glob',
+      'Grep',
+      'LS',
+      'LSP',
+      'NotebookRead',
+      'WebFetch',
+      'WebSearch',
+      'BashOutput',
+      'TaskOutput',
+    ),
+    ...all(
+      'none',
+      'ToolSearch',
+      'ListMcpResourcesTool',
+      'ReadMcpResourceTool',
+      'TaskGet',
+      'TaskList',
+      'AskUserQuestion',
+    ),
+    ...all('none', 'EnterPlanMode', 'ExitPlanMode'),
+    ...all('idempotent', 'Write', 'TodoWrite', 'TaskUpdate', 'KillShell', 'TaskStop', 'Skill'),
+    ...all('once', 'Bash', 'Edit', 'MultiEdit', 'NotebookEdit', 'Task', 'Agent'),
+  },
+  cursor: {
+    ...all('none', 'Read', 'Grep', 'Glob', 'List'),
+    ...all('idempotent', 'Write', 'Delete'),
+    ...all('once', 'Shell', 'Edit', 'Task'),
   },
 }

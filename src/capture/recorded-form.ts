@@ -35,25 +35,27 @@ export function recordedForm(value: Json, secrets: Secrets): Json {
 export function isReduced(recorded: Json): boolean {
   if (Array.isArray(recorded)) return recorded.some(isReduced)
   if (!isJsonObject(recorded)) return false
-  return ['data', 'blob'].some((name) => isDigest(recorded[name])) || Object.values(recorded).some(isReduced)
+  return ['data', 'blob', 'base64'].some((name) => isDigest(recorded[name])) || Object.values(recorded).some(isReduced)
 }
 
 function isDigest(value: Json | undefined): boolean {
   return isJsonObject(value) && typeof value.digest === 'string' && value.kept === false
 }
 
-/** `data` of an image or a sound, `blob` of a resource, as the protocol encodes them. */
+/** `data` of an image or a sound, `blob` of a resource, as the protocol encodes them; `data` of a source and `base64` of a file, as coding agents do. */
 function bytesIn(holder: JsonObject, name: string): string | undefined {
   const value = holder[name]
   if (typeof value !== 'string') return undefined
-  const isMedia = name === 'data' && (holder.type === 'image' || holder.type === 'audio')
+  const isMedia = name === 'data' && ['image', 'audio', 'base64'].some((type) => type === holder.type)
   const isBlob = name === 'blob' && typeof holder.uri === 'string'
-  return isMedia || isBlob ? value : undefined
+  const isFile = name === 'base64' && typeof holder.type === 'string' && holder.type.includes('/')
+  return isMedia || isBlob || isFile ? value : undefined
 }
 
-function digestOf(base64: string, { mimeType }: JsonObject): Json {
+function digestOf(base64: string, { mimeType, media_type: ofSource, type }: JsonObject): Json {
   const bytes = Buffer.from(base64, 'base64')
-  const mediaType = typeof mimeType === 'string' ? mimeType : 'application/octet-stream'
+  const named = [mimeType, ofSource, type].find((each) => typeof each === 'string' && each.includes('/'))
+  const mediaType = typeof named === 'string' ? named : 'application/octet-stream'
   return { digest: bytesDigest(bytes), bytes: bytes.byteLength, mediaType, kept: false }
 }
 

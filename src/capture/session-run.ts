@@ -3,6 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { Client } from '../client/client.ts'
 import { LedgerError } from '../client/errors.ts'
 
+/** The run that calls are recorded in. */
+export interface RecordedRun {
+  readonly id: string
+  /** Its id, once it is on record. Rejects as the client does. */
+  ready(): Promise<string>
+}
+
 export interface SessionRunOptions {
   readonly client: Client
   /** `--run`. */
@@ -14,7 +21,7 @@ export interface SessionRunOptions {
 
 export type RunEnd = { readonly closed: boolean; readonly runId: string; readonly reason?: string } | undefined
 
-export class SessionRun {
+export class SessionRun implements RecordedRun {
   readonly #options: SessionRunOptions
   readonly id: string
   #started: Promise<void> | undefined

@@ -1,6 +1,9 @@
 /** @module A call that may be forwarded. */
 import type { ClaimCall, SettleCall } from '../../schemas/requests.ts'
 
+/** Where a call was seen; it begins the keys of its calls. */
+export type EntranceName = 'mcp' | 'hook'
+
 export type Outcome = Pick<SettleCall, 'result' | 'error' | 'unknown' | 'usage'>
 
 export interface Claimed {

@@ -40,8 +40,8 @@ const OF_SYSTEM: Readonly<Record<string, string>> = {
 /** Of these commands, exit code 1 says "tampered", or that two states differ: a breakdown of their own must not. */
 export const PROVES: readonly string[] = ['verify', 'replay', 'proof', 'checkpoint', 'copy', 'projections']
 
-/** Where nobody reads the output of these, they go on to their end: the exit code of the others says what they found, and `mcp` has outcomes to record. */
-export const FINDS: readonly string[] = [...PROVES, 'integrity', 'store', 'mcp']
+/** Where nobody reads the output of these, they go on to their end: the exit code of the others says what they found, and `mcp` and `hook` have outcomes to record. */
+export const FINDS: readonly string[] = [...PROVES, 'integrity', 'store', 'mcp', 'hook']
 
 interface Failure {
   readonly message: string

@@ -84,7 +84,8 @@ export const MEMBERS: Texts = {
   callId: 'Id of the call that used it.',
   gap: 'Calls that were let through while the ledger could not record them.',
   definitions: 'What the tools behind the entrance say that they are, where that is another thing than before.',
-  entrance: 'Which entrance reports it: `mcp`, the proxy in front of an MCP server.',
+  entrance:
+    'Which entrance reports it: `mcp`, the proxy in front of an MCP server; `hook`, the hook of a coding agent.',
   server: 'What is behind the entrance, by the word of its owner.',
   'gap.from': 'When the first of the calls was let through, by the clock of the entrance; RFC 3339.',
   'gap.to': 'When the last of the calls was let through; RFC 3339.',

@@ -49,7 +49,7 @@ test('the help of every command fits 80 and 60 columns, says what each flag and 
 })
 
 /** What prints nothing that a program would read, or JSON and nothing else. */
-const WITHOUT_JSON = ['mcp', 'serve', 'tour', 'validate', 'completions', 'help']
+const WITHOUT_JSON = ['hook', 'mcp', 'serve', 'tour', 'validate', 'completions', 'help']
 
 test('every command that answers takes --json; the few that do not are named', () => {
   const without = COMMANDS.filter(

@@ -28,4 +28,28 @@ export function captureCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../mcp.ts')).mcp)
+
+  program
+    .command('hook')
+    .description('record the tool calls of a coding agent: its hooks run this, with their input on standard input')
+    .flags(
+      flag('--run <run>', 'the run to record in, which stays open (default: one for each session of the agent)'),
+      flag('--agent <name>', 'in whose name the calls are made'),
+      flag(
+        '--effects <file>',
+        'what its tools do to the world: a file, or claude-code, cursor (default: every tool once)',
+        ['claude-code', 'cursor'],
+      ),
+      flag('--within <seconds>', 'the time until the agent has its answer, below its own limit (default: 25)'),
+      choice('--when-ledger-is-away <what>', 'what happens to calls that cannot be recorded (default: refuse)', [
+        'refuse',
+        'pass',
+      ]),
+      flag('--state <dir>', 'what one hook leaves for the next (default: countersign/hook in $XDG_STATE_HOME)'),
+      tenantFlag(),
+      urlFlag('record in a running ledger instead of opening the store'),
+      tokenFlag('runs:write runs:read'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../hook.ts')).hook)
 }
