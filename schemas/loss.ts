@@ -32,6 +32,7 @@ export function lossesMember(found: readonly Loss[]): readonly Loss[] | undefine
 export function lossText({ scope, code, stream, revision }: Loss): string {
   if (stream === undefined) return `events of the ${scope} are gone, and nothing tells which (${code})`
   const what = revision === undefined ? stream : `${stream} @ ${revision}`
+  if (code === 'acknowledged') return `${what} is lost for good (acknowledged)`
   return scope === 'tenant'
     ? `the log stopped at ${what} (${code}), and nothing behind it is proven`
     : `${what} (${code})`

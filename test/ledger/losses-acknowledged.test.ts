@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runStream } from '../../schemas/names.ts'
+import {
+  alice,
+  beside,
+  codes,
+  last,
+  opened,
+  removed,
+  type Site,
+  site,
+  startedCode,
+  withoutLog,
+} from '../support/lossy-site.ts'
+import { rowsOf, type StoreRow, tamper } from '../support/tamper.ts'
+import type { TestLogs } from '../support/test-logs.ts'
+
+const test = suite('losses that are acknowledged')
+
+const reason = 'no copy has it any more'
+const two = runStream('acme', 'two')
+
+const acknowledge = async ({ ledger }: TestLogs, stream: string, revision: number) => {
+  const found = await ledger.lostEvents.acknowledge(alice, { stream, revision, reason })
+  return found.ok ? found.value : found.refusal.code
+}
+
+const listed = async ({ ledger }: TestLogs): Promise<readonly string[]> => {
+  const found = await ledger.lostEvents.list(alice)
+  if (!found.ok) throw new Error(found.refusal.detail)
+  return found.value.items.map(
+    ({ state, stream, revision, to }) => `${state} ${stream} @ ${revision}${to === undefined ? '' : `-${to}`}`,
+  )
+}
+
+/** RFC 6962, from the headers, by another hand than that of the product. */
+function rootOf(headers: readonly string[]): string {
+  const sha = (...parts: readonly (string | Uint8Array)[]): Buffer =>
+    parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
+  const tree = (from: number, to: number): Buffer => {
+    if (to - from === 1) return sha(Uint8Array.of(0), headers[from] ?? '')
+    let half = 1
+    while (half * 2 < to - from) half *= 2
+    return sha(Uint8Array.of(1), tree(from, from + half), tree(from + half, to))
+  }
+  return tree(0, headers.length).toString('base64')
+}
+
+/** The tree of what was written before anything was lost, and of what came since. */
+function isOfAll({ path }: Site, { logs }: TestLogs, before: readonly StoreRow[]): void {
+  const checkpoint = logs.checkpoint('acme')
+  if (!checkpoint.ok) throw new Error(checkpoint.code)
+  const [, size = '0', root] = checkpoint.value.split('\n')
+  const known = new Set(before.map(({ position }) => position))
+  const all = [...before, ...rowsOf(path).filter(({ position }) => !known.has(position))]
+  const ofAcme = all.filter(({ stream }) => /^(?:run-acme\.|ledger-acme$|access-acme)/.test(stream))
+  assert.ok(Number(size) <= ofAcme.length)
+  assert.is(root, rootOf(ofAcme.slice(0, Number(size)).map(({ header }) => header)))
+  assert.is(logs.state('acme').published, Number(size))
+}
+
+const bodyAltered = ({ path }: Site, row: StoreRow): void =>
+  tamper(path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))
+
+const GONE = 'an event is gone'
+
+async function manyLater(at: Site): Promise<void> {
+  await using ledger = await opened(at)
+  await ledger.fill('beta', 'many', 130)
+}
+
+const LOSSES: Readonly<Record<string, (at: Site, row: StoreRow) => void>> = {
+  'a body is altered': bodyAltered,
+  'a header is altered': ({ path }, row) =>
+    tamper(path, (db) => {
+      const text = row.header.replace('"actor"', '"aktor"')
+      db.prepare('UPDATE events SET header = ? WHERE position = ?').run(text, row.position)
+    }),
+  [GONE]: ({ path }, row) => removed(path, [row.position]),
+}
+
+for (const [name, lose] of Object.entries(LOSSES))
+  test(`${name}, and log.db: acknowledged, the log goes on with the tree that it would have had, over starts and rebuilds (LOG-63, LOG-64)`, async () => {
+    using at = await site()
+    // A store does not open with a gap among its last events.
+    if (name === GONE) await manyLater(at)
+    const before = rowsOf(at.path)
+    const row = before.filter(({ stream }) => stream === two).at(1)
+    if (row === undefined) throw new Error('no event')
+    lose(at, row)
+    withoutLog(at)
+    {
+      await using ledger = await opened(at)
+      await ledger.logs.publish()
+      assert.is(await startedCode(ledger, 'acme'), 'log-stopped')
+      assert.equal(await listed(ledger), [`open ${two} @ 1`])
+      assert.is(await acknowledge(ledger, two, 0), 'loss-not-found')
+      assert.equal(await acknowledge(ledger, two, 1), { status: 'acknowledged', stream: two, from: 1, to: 1, open: 0 })
+      assert.equal(await acknowledge(ledger, two, 1), { status: 'known', stream: two, from: 1, to: 1, open: 0 })
+      assert.equal(await listed(ledger), [`acknowledged ${two} @ 1-1`])
+      assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
+      assert.equal(ledger.logs.losses('beta'), [])
+      assert.is(await startedCode(ledger, 'acme'), 'started')
+      await ledger.logs.publish()
+      isOfAll(at, ledger, before)
+    }
+    {
+      await using ledger = await opened(at)
+      assert.equal(ledger.renewals, [])
+      assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
+      isOfAll(at, ledger, before)
+    }
+    withoutLog(at)
+    await using ledger = await opened(at)
+    await ledger.fill('acme', 'later', 1)
+    await ledger.logs.publish()
+    assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
+    isOfAll(at, ledger, before)
+  })
+
+test('the end of the store is cut, and log.db knows more: acknowledged, the log goes on (LOG-63)', async () => {
+  using at = await site()
+  const before = rowsOf(at.path)
+  const end = last(before, two)
+  removed(at.path, [end.position])
+  await using ledger = await opened(at)
+  assert.equal(codes(ledger.logs.losses('acme')), ['tenant missing'])
+  assert.equal(await listed(ledger), [`open ${two} @ ${end.revision}`])
+  const { open, status } = (await acknowledge(ledger, two, end.revision)) as { open: number; status: string }
+  assert.equal([status, open], ['acknowledged', 0])
+  assert.is(await startedCode(ledger, 'acme'), 'started')
+  await ledger.logs.publish()
+  isOfAll(at, ledger, before)
+  const written = await ledger.ledger.execute(
+    alice,
+    'two',
+    { kind: 'envelope', body: { agent: 'a', payload: {} } } as never,
+    {},
+  )
+  assert.is(written.ok ? 'written' : written.refusal.code, 'stream-damaged', 'no revision is given twice')
+})
+
+test('an event that a leaf knows is altered under a serving ledger: it is acknowledged by its leaf, and nothing else is (LOG-63)', async () => {
+  using at = await site()
+  const before = rowsOf(at.path)
+  const row = before.filter(({ stream }) => stream === runStream('acme', 'one')).at(2)
+  if (row === undefined) throw new Error('no event')
+  await using ledger = await opened(at)
+  assert.is(await acknowledge(ledger, row.stream, row.revision), 'loss-not-found')
+  beside(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))
+  assert.equal(await acknowledge(ledger, row.stream, row.revision), {
+    ...{ status: 'acknowledged', stream: row.stream, from: row.revision, to: row.revision, open: 0 },
+  })
+  const of = (await ledger.ledger.lostEvents.acknowledge({ tenant: 'beta', actor: 'bob' }, { ...row, reason })) as {
+    refusal?: { code: string }
+  }
+  assert.is(of.refusal?.code, 'loss-not-found', "another tenant's")
+  await ledger.logs.publish()
+  isOfAll(at, ledger, before)
+  assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
+})
+
+test.run()
