@@ -1,13 +1,23 @@
 import { createHash } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runStream } from '../../schemas/names.ts'
+import { ledgerStream, runStream } from '../../schemas/names.ts'
+import { verifyTarget } from '../../src/cli/verify-target.ts'
+import { openLogAtRest } from '../../src/compose/log-at-rest.ts'
+import { realEffects } from '../../src/ledger/effects.ts'
+import { appendFact } from '../../src/ledger/identity/append-fact.ts'
+import { Sealer } from '../../src/ledger/identity/sealer.ts'
+import { noteVerifier } from '../../src/merkle/note-key.ts'
+import { MemoryBudget } from '../../src/resources/memory-budget.ts'
+import { createRunKeys } from '../../src/signing/key-ring.ts'
+import { logKeyChain } from '../../src/signing/ledger-keys.ts'
 import {
   alice,
   beside,
   codes,
   last,
   opened,
+  putBack,
   removed,
   type Site,
   site,
@@ -33,6 +43,24 @@ const listed = async ({ ledger }: TestLogs): Promise<readonly string[]> => {
   return found.value.items.map(
     ({ state, stream, revision, to }) => `${state} ${stream} @ ${revision}${to === undefined ? '' : `-${to}`}`,
   )
+}
+
+/** As `countersign verify` of the folder finds it, with the checkpoints that were kept beside the store. */
+async function verified({ path, keys, folder }: Site): Promise<{ readonly verdict: string; readonly faults: readonly string[]; readonly putBack?: number }> {
+  const chain = logKeyChain(keys)
+  const faults: string[] = []
+  const { result } = await verifyTarget(
+    { kind: 'store', name: path },
+    {
+      keys: { ring: keys.ring, runKeys: createRunKeys(keys.ring), verifierKeys: (name) => chain.map((key) => noteVerifier(name, key).text) },
+      findKey: (name) => ({ verifier: noteVerifier(name, chain[0] as never), whence: 'here' }) as never,
+      logIn: (beside) => openLogAtRest(beside, keys),
+      onFault: ({ code, stream, revision }) => faults.push(`${code} ${stream} @ ${revision}`),
+    },
+  )
+  assert.ok(folder.path.length > 0)
+  const { verdict, putBack: there } = result
+  return { verdict, faults, ...(there !== undefined && { putBack: there }) }
 }
 
 /** RFC 6962, from the headers, by another hand than that of the product. */
@@ -112,6 +140,7 @@ for (const [name, lose] of Object.entries(LOSSES))
       assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
       isOfAll(at, ledger, before)
     }
+    assert.equal(await verified(at), { verdict: 'INCOMPLETE', faults: [`loss-acknowledged ${two} @ 1`] })
     withoutLog(at)
     await using ledger = await opened(at)
     await ledger.fill('acme', 'later', 1)
@@ -119,6 +148,60 @@ for (const [name, lose] of Object.entries(LOSSES))
     assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
     isOfAll(at, ledger, before)
   })
+
+test('whatever else is lost after an acknowledgement is not covered by it; what is put back is whole again (LOG-66, LOG-67)', async () => {
+  using at = await site()
+  const [, row, next] = rowsOf(at.path).filter(({ stream }) => stream === two)
+  if (row === undefined || next === undefined) throw new Error('no events')
+  {
+    await using ledger = await opened(at)
+    beside(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run('{"v":1}', row.position))
+    assert.equal(await acknowledge(ledger, two, 1), { status: 'acknowledged', stream: two, from: 1, to: 1, open: 0 })
+  }
+  assert.equal(await verified(at), { verdict: 'INCOMPLETE', faults: [`loss-acknowledged ${two} @ 1`] })
+  removed(at.path, [next.position])
+  const more = await verified(at)
+  assert.is(more.verdict, 'TAMPERED')
+  assert.ok(more.faults.includes(`loss-acknowledged ${two} @ 1`))
+  assert.ok(more.faults.length > 1)
+  putBack(at.path, [next])
+  tamper(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run(row.data, row.position))
+  assert.equal(await verified(at), { verdict: 'VERIFIED', faults: [], putBack: 1 })
+})
+
+test('an acknowledgement under the seal of the ledger that names another event, or one that the log had elsewhere, is found out (LOG-67)', async () => {
+  for (const forged of [{ digest: `sha256:${'0'.repeat(64)}` }, { index: 3 }]) {
+    using at = await site()
+    const row = rowsOf(at.path).filter(({ stream }) => stream === two)[1]
+    if (row === undefined) throw new Error('no event')
+    {
+      await using ledger = await opened(at)
+      const seen = await ledger.logs.lostAt({ tenant: 'acme', stream: two, revision: 1 })
+      assert.is(seen.kind, 'not-lost')
+      const index = ledger.logs.leaves.leafOf('acme', JSON.parse(row.header).id)?.index ?? 0
+      const digest = `sha256:${createHash('sha256').update(Uint8Array.of(0)).update(row.header).digest('hex')}`
+      const body = { v: 1, stream: two, from: 1, to: 1, what: 'missing', code: 'missing', seenBy: 'log', reason }
+      const { prev, revision } = headOf(at, ledgerStream('acme'))
+      const { store } = ledger
+      const fact = { tenant: 'acme', type: 'LossAcknowledged', data: { ...body, leaves: [{ index, digest, ...forged }] } }
+      const sealer = new Sealer({ current: () => at.keys, onChange: () => () => true }, new MemoryBudget())
+      const result = await appendFact(
+        { store, sealer, effects: realEffects() },
+        { ...fact, at: { stream: ledgerStream('acme'), revision: revision + 1, prevDigest: prev, prevTime: undefined, minRingIndex: 0 } } as never,
+      )
+      assert.is(result.kind, 'appended')
+    }
+    bodyAltered(at, row)
+    assert.is((await verified(at)).verdict, 'TAMPERED', JSON.stringify(forged))
+    tamper(at.path, (db) => db.prepare('UPDATE events SET data = ? WHERE position = ?').run(row.data, row.position))
+    if ('digest' in forged) assert.equal((await verified(at)).faults, [`acknowledged-other ${two} @ 1`])
+  }
+})
+
+function headOf({ path }: Site, stream: string): { readonly prev: string; readonly revision: number } {
+  const { header, revision } = last(rowsOf(path), stream)
+  return { prev: `sha256:${createHash('sha256').update(Uint8Array.of(0)).update(header).digest('hex')}`, revision }
+}
 
 test('the end of the store is cut, and log.db knows more: acknowledged, the log goes on (LOG-63)', async () => {
   using at = await site()
