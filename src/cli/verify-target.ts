@@ -251,7 +251,10 @@ class KeptOfServer {
     ]
   }
 
-  async *over(source: SourcePages, acknowledged: AcknowledgedLosses | undefined): AsyncGenerator<readonly SourceItem[], void> {
+  async *over(
+    source: SourcePages,
+    acknowledged: AcknowledgedLosses | undefined,
+  ): AsyncGenerator<readonly SourceItem[], void> {
     let isOver = false
     const pages = async function* (take: (page: readonly SourceItem[]) => void): SourcePages {
       for await (const page of source) {

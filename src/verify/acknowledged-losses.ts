@@ -1,6 +1,7 @@
 /** @module The events that acknowledgements on record name as lost, for a verification: each in its place, and no others (LOG-66, LOG-67). */
 import { type LostEvent, lostEventsIn, placeText } from '../../schemas/acknowledged-loss.ts'
 import type { Header } from '../../schemas/header.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { ledgerStream } from '../../schemas/names.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
 
@@ -25,7 +26,7 @@ export class FoundAcknowledgements {
     if (type !== 'LossAcknowledged' || stream !== ledgerStream(tenant)) return
     const lost = lostEventsIn(data)
     if (this.lost.length + lost.length > LOST_MAX || lost.some((each) => logTenant(each.stream) !== tenant)) return
-    const { reason } = JSON.parse(data) as { reason: string }
+    const { reason } = parseJson<{ readonly reason: string }>(data)
     for (const each of lost) this.lost.push({ ...each, tenant, event, reason })
   }
 }

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Loss } from '../../schemas/loss.ts'
 import { ledgerStream, runStream } from '../../schemas/names.ts'
+import { applicationOver } from '../../src/cli/api.ts'
 import { verifyTarget } from '../../src/cli/verify-target.ts'
 import { openLogAtRest } from '../../src/compose/log-at-rest.ts'
+import { exportText } from '../../src/export/issue-export.ts'
 import { realEffects } from '../../src/ledger/effects.ts'
 import { appendFact } from '../../src/ledger/identity/append-fact.ts'
 import { Sealer } from '../../src/ledger/identity/sealer.ts'
@@ -46,13 +49,21 @@ const listed = async ({ ledger }: TestLogs): Promise<readonly string[]> => {
 }
 
 /** As `countersign verify` of the folder finds it, with the checkpoints that were kept beside the store. */
-async function verified({ path, keys, folder }: Site): Promise<{ readonly verdict: string; readonly faults: readonly string[]; readonly putBack?: number }> {
+async function verified({
+  path,
+  keys,
+  folder,
+}: Site): Promise<{ readonly verdict: string; readonly faults: readonly string[]; readonly putBack?: number }> {
   const chain = logKeyChain(keys)
   const faults: string[] = []
   const { result } = await verifyTarget(
     { kind: 'store', name: path },
     {
-      keys: { ring: keys.ring, runKeys: createRunKeys(keys.ring), verifierKeys: (name) => chain.map((key) => noteVerifier(name, key).text) },
+      keys: {
+        ring: keys.ring,
+        runKeys: createRunKeys(keys.ring),
+        verifierKeys: (name) => chain.map((key) => noteVerifier(name, key).text),
+      },
       findKey: (name) => ({ verifier: noteVerifier(name, chain[0] as never), whence: 'here' }) as never,
       logIn: (beside) => openLogAtRest(beside, keys),
       onFault: ({ code, stream, revision }) => faults.push(`${code} ${stream} @ ${revision}`),
@@ -149,7 +160,58 @@ for (const [name, lose] of Object.entries(LOSSES))
     isOfAll(at, ledger, before)
   })
 
-test('whatever else is lost after an acknowledgement is not covered by it; what is put back is whole again (LOG-66, LOG-67)', async () => {
+test('what leaves the ledger about the tenant or the run names the loss, and about another run it does not (LOG-65)', async () => {
+  using at = await site()
+  const row = rowsOf(at.path).filter(({ stream }) => stream === two)[1]
+  if (row === undefined) throw new Error('no event')
+  bodyAltered(at, row)
+  withoutLog(at)
+  await using ledger = await opened(at)
+  await ledger.logs.publish()
+  assert.equal(ledger.ledger.stats().stoppedLogs, [{ tenant: 'acme', code: 'data-digest' }])
+  await acknowledge(ledger, two, 1)
+  const named = async (query: { readonly run?: string }): Promise<readonly string[]> => {
+    let text = ''
+    for await (const part of exportText(ledger.ledger, alice, { format: 'jsonl', query })) text += part
+    const { losses = [] } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '').trailer
+    return (losses as readonly Loss[]).map(({ code, stream, revision }) => `${code} ${stream} @ ${revision}`)
+  }
+  assert.ok((await named({})).includes(`acknowledged ${two} @ 1`))
+  assert.ok((await named({ run: 'two' })).includes(`acknowledged ${two} @ 1`))
+  assert.equal(await named({ run: 'one' }), [])
+  assert.equal([ledger.ledger.stats().stoppedLogs, ledger.ledger.stats().holedLogs], [[], ['acme']])
+})
+
+test('losses are listed to auditors and acknowledged with the scope admin alone (HTTP-37)', async () => {
+  using at = await site()
+  const row = rowsOf(at.path).filter(({ stream }) => stream === two)[1]
+  if (row === undefined) throw new Error('no event')
+  bodyAltered(at, row)
+  withoutLog(at)
+  await using held = await opened(at)
+  await held.logs.publish()
+  const ask = async (scope: string, path: string, asked?: object) => {
+    const { fetch, token } = await applicationOver(held, 'acme', { scopes: [scope] })
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const more = asked === undefined ? {} : { method: 'POST', body: JSON.stringify(asked) }
+    const response = await fetch(`http://localhost${path}`, { headers, ...more })
+    return { status: response.status, body: await response.json() }
+  }
+  const asked = { stream: two, revision: 1, reason }
+  assert.is((await ask('audit:read', '/v1/losses/acknowledge', asked)).body.code, 'scope-missing')
+  assert.is((await ask('admin', '/v1/losses/acknowledge', { ...asked, revision: -1 })).status, 422)
+  assert.is((await ask('admin', '/v1/losses/acknowledge', { ...asked, revision: 0 })).body.code, 'loss-not-found')
+  assert.is(
+    (await ask('admin', '/v1/losses/acknowledge', { ...asked, stream: 'run-beta.far' })).body.code,
+    'loss-not-found',
+  )
+  assert.is((await ask('admin', '/v1/losses/acknowledge', asked)).body.status, 'acknowledged')
+  const { status, body } = await ask('audit:read', '/v1/losses')
+  const [{ state, stream, revision, reason: why }] = body.items
+  assert.equal([status, state, stream, revision, why], [200, 'acknowledged', two, 1, reason])
+})
+
+test('whatever else is lost after an acknowledgement is not covered by it; what is put back is whole again (LOG-66 to LOG-68)', async () => {
   using at = await site()
   const [, row, next] = rowsOf(at.path).filter(({ stream }) => stream === two)
   if (row === undefined || next === undefined) throw new Error('no events')
@@ -183,12 +245,22 @@ test('an acknowledgement under the seal of the ledger that names another event, 
       const body = { v: 1, stream: two, from: 1, to: 1, what: 'missing', code: 'missing', seenBy: 'log', reason }
       const { prev, revision } = headOf(at, ledgerStream('acme'))
       const { store } = ledger
-      const fact = { tenant: 'acme', type: 'LossAcknowledged', data: { ...body, leaves: [{ index, digest, ...forged }] } }
+      const fact = {
+        tenant: 'acme',
+        type: 'LossAcknowledged',
+        data: { ...body, leaves: [{ index, digest, ...forged }] },
+      }
       const sealer = new Sealer({ current: () => at.keys, onChange: () => () => true }, new MemoryBudget())
-      const result = await appendFact(
-        { store, sealer, effects: realEffects() },
-        { ...fact, at: { stream: ledgerStream('acme'), revision: revision + 1, prevDigest: prev, prevTime: undefined, minRingIndex: 0 } } as never,
-      )
+      const result = await appendFact({ store, sealer, effects: realEffects() }, {
+        ...fact,
+        at: {
+          stream: ledgerStream('acme'),
+          revision: revision + 1,
+          prevDigest: prev,
+          prevTime: undefined,
+          minRingIndex: 0,
+        },
+      } as never)
       assert.is(result.kind, 'appended')
     }
     bodyAltered(at, row)

@@ -6,6 +6,7 @@ import { json, problemResponse } from '../answers.ts'
 import { checkBody, readJson } from '../body.ts'
 import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, type RequestContext, readRoute } from '../route.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'history'
 
@@ -17,9 +18,11 @@ export const lossRoutes: readonly GuardedRoute[] = [
     access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
     answer: LossesAnswer,
-    handle: async ({ deps, caller, path }) => {
+    handle: async (context) => {
+      const { deps, caller, path } = context
       await deps.ledger.integrity.reached()
-      const found = await deps.ledger.lostEvents.list(caller)
+      const found = await withSlot(context, () => deps.ledger.lostEvents.list(caller))
+      if (found instanceof Response) return found
       return found.ok ? json(200, found.value as unknown as Json) : problemResponse(found.refusal, path)
     },
   }),

@@ -1,26 +1,20 @@
 /** @module What a tenant has lost, and that a loss which cannot be had again be acknowledged (LOG-63 to LOG-65). */
 import { placeText } from '../../../schemas/acknowledged-loss.ts'
-import type { AcknowledgeLoss, AcknowledgementAnswer, LossesAnswer, LossItem } from '../../../schemas/answers/losses.ts'
+import type { AcknowledgeLoss, AcknowledgementAnswer, LossItem } from '../../../schemas/answers/losses.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
+import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
-import type { Caller } from '../ledger.ts'
 import type { LostHere, LostPlace } from '../log/lost-here.ts'
 import type { TenantLogs } from '../log/tenant-logs.ts'
 import type { Log } from '../ports.ts'
 import type { Answered } from '../subjects/subjects.ts'
 import type { KnownLosses } from './known-losses.ts'
+import type { LostEvents } from './losses.ts'
 import type { OpenIntegrity } from './open-integrity.ts'
-
-export interface LostEvents {
-  /** What is lost now, and what was acknowledged. */
-  list(caller: Caller): Promise<Answered<LossesAnswer>>
-  /** Resolves once it is on record, and the log has gone on as far as it can. Refused where the ledger does not see the loss at that moment. */
-  acknowledge(caller: Caller, asked: AcknowledgeLoss): Promise<Answered<AcknowledgementAnswer>>
-}
 
 export interface LostEventsDeps {
   readonly logs:

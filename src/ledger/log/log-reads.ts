@@ -21,8 +21,8 @@ import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
 import { headKnownBy, holeLoss, lossesOfStore, stopLoss } from './log-losses.ts'
-import { lostHere, lostPlaces } from './lost-here.ts'
 import type { LogProjection } from './log-projection.ts'
+import { lostHere, lostPlaces } from './lost-here.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type {
   ConsistencyProof,
@@ -44,7 +44,17 @@ import type { WitnessPosts } from './witness-posts.ts'
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
 type OwnReads = Omit<
   Reads,
-  'holed' | 'acknowledged' | 'lostAt' | 'lostPlaces' | 'facts' | 'catchUp' | 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'
+  | 'holed'
+  | 'acknowledged'
+  | 'lostAt'
+  | 'lostPlaces'
+  | 'facts'
+  | 'catchUp'
+  | 'stops'
+  | 'successions'
+  | 'leafRecords'
+  | 'knownHead'
+  | 'leaves'
 >
 
 interface ReadsParts {
