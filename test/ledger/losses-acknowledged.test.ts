@@ -177,7 +177,9 @@ test('what leaves the ledger about the tenant or the run names the loss, and abo
     return (losses as readonly Loss[]).map(({ code, stream, revision }) => `${code} ${stream} @ ${revision}`)
   }
   assert.ok((await named({})).includes(`acknowledged ${two} @ 1`))
-  assert.ok((await named({ run: 'two' })).includes(`acknowledged ${two} @ 1`))
+  assert.ok(codes(ledger.ledger.losses({ tenant: 'acme', run: 'two' })).includes('run acknowledged'))
+  const found = await ledger.ledger.run(alice, 'two')
+  assert.is(found.ok ? 'shown' : found.refusal.code, 'stream-damaged')
   assert.equal(await named({ run: 'one' }), [])
   assert.equal([ledger.ledger.stats().stoppedLogs, ledger.ledger.stats().holedLogs], [[], ['acme']])
 })
