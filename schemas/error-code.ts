@@ -6,6 +6,8 @@
 /** What the ledger refuses, whichever way it was reached. */
 export type RefusalCode =
   | 'run-not-found'
+  | 'loss-not-found'
+  | 'loss-unknown'
   | 'run-exists'
   | 'run-ended'
   | 'run-taken-over'

@@ -36,6 +36,7 @@ import { JudgementRecorded } from './events/judgement-recorded.ts'
 import { KeyRotated } from './events/key-rotated.ts'
 import { LedgerCreated } from './events/ledger-created.ts'
 import { LogKeyRotated } from './events/log-key-rotated.ts'
+import { LossAcknowledged } from './events/loss-acknowledged.ts'
 import { ManifestRegistered } from './events/manifest-registered.ts'
 import { RedactionChanged } from './events/redaction-changed.ts'
 import { RequestRefused } from './events/request-refused.ts'
@@ -133,6 +134,7 @@ export const LEDGER_EVENTS = {
   CheckpointSigned,
   CheckpointTimestamped,
   IntegrityFaultFound,
+  LossAcknowledged,
   ErasureRequested,
   SubjectErased,
   ExportStarted,

@@ -17,13 +17,13 @@ export interface Loss {
   readonly revision?: number | undefined
 }
 
-/** One a place, in the order that they were found in, with their members in one order; undefined where there is none. */
+/** One a place, that it is acknowledged before what else was found there, in the order that they were found in, with their members in one order; undefined where there is none. */
 export function lossesMember(found: readonly Loss[]): readonly Loss[] | undefined {
   const byPlace = new Map<string, Loss>()
   for (const { scope, code, stream, revision } of found) {
     const place = `${stream} ${revision}`
     const loss = { scope, code, ...(stream !== undefined && { stream }), ...(revision !== undefined && { revision }) }
-    if (!byPlace.has(place)) byPlace.set(place, loss)
+    if (!byPlace.has(place) || code === 'acknowledged') byPlace.set(place, loss)
   }
   return byPlace.size === 0 ? undefined : [...byPlace.values()].slice(0, LOSSES_MAX)
 }
@@ -32,6 +32,7 @@ export function lossesMember(found: readonly Loss[]): readonly Loss[] | undefine
 export function lossText({ scope, code, stream, revision }: Loss): string {
   if (stream === undefined) return `events of the ${scope} are gone, and nothing tells which (${code})`
   const what = revision === undefined ? stream : `${stream} @ ${revision}`
+  if (code === 'acknowledged') return `${what} is lost for good (acknowledged)`
   return scope === 'tenant'
     ? `the log stopped at ${what} (${code}), and nothing behind it is proven`
     : `${what} (${code})`

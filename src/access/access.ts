@@ -67,5 +67,7 @@ export const DOWNLOAD = {
 export const DISCLOSE_KEYS = { scopes: ['admin'], allAgents: true } as const satisfies TokenAccess
 /** Where a person's data are, and that they be forgotten. */
 export const ERASE_SUBJECTS = { scopes: ['subjects:erase'], allAgents: true } as const satisfies TokenAccess
+/** That a loss be acknowledged as one for good. */
+export const ACKNOWLEDGE_LOSSES = { scopes: ['admin'], allAgents: true } as const satisfies TokenAccess
 /** Counters of the whole server, of all tenants together. */
 export const METRICS = { scopes: ['metrics:read', 'admin'] } as const satisfies TokenAccess

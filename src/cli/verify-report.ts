@@ -100,6 +100,9 @@ function summaryLines(summary: Summary, paint: Paint): readonly string[] {
       ? []
       : [`${plural(behindClock, 'event')} written while the clock was behind; each keeps its reading`]),
     ...valueLines(result),
+    ...(result.putBack === undefined
+      ? []
+      : [`${plural(result.putBack, 'event')} acknowledged as lost, and there again`]),
     ...unchecked.map((what) => oneLine(`not checked: ${what}`)),
     ...(summary.keys === undefined ? [] : [oneLine(`keys: ${summary.keys}`)]),
     ...(summary.unused === undefined ? [] : [oneLine(`note: ${summary.unused}`)]),

@@ -16,6 +16,7 @@ import { type Position, StoreOpenError } from '../store/event-store.ts'
 import type { KnownEvent } from '../store/known-events.ts'
 import type { LeafPlace } from '../store/log-store.ts'
 import { readSqliteSubjects } from '../store/sqlite/sqlite-subjects.ts'
+import { AcknowledgedLosses } from '../verify/acknowledged-losses.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
@@ -79,10 +80,12 @@ export interface FoundVerdict {
 /** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
-    if (target.server !== undefined) return { result: await verifyServer(target.server, target.keptBeside, options) }
+    const { server } = target
+    if (server !== undefined)
+      return { result: await withAcknowledged(options, (each) => verifyServer(server, target.keptBeside, each)) }
     if (target.kind === 'view') return await verifyView(target, options)
     return target.kind === 'store'
-      ? { result: await verifyStore(target.name, options) }
+      ? { result: await withAcknowledged(options, (each) => verifyStore(target.name, each)) }
       : await verifyExport(target.name, options)
   } catch (error) {
     if (!(error instanceof Error)) throw error
@@ -90,6 +93,25 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
     if (closed) return { result: unread({ code: 'unreadable', message: error.message }, options) }
     throw new CliFailure(`the verification could not be finished: ${error.message}`, EXIT.unproven, { cause: error })
   }
+}
+
+/** Faults that are held back until it is known whether acknowledgements on record speak of them. */
+const HELD_MAX = 10_000
+
+/** Where losses are acknowledged on record, the store is read once more, with them: each is then named as that, and the logs go on past it. */
+async function withAcknowledged(
+  options: TargetOptions,
+  once: (options: TargetOptions) => Promise<VerifyResult>,
+): Promise<VerifyResult> {
+  const held: VerifyFault[] = []
+  const found = await once({ ...options, onFault: (fault) => void (held.length < HELD_MAX && held.push(fault)) })
+  const { acknowledged = [], ...first } = found
+  if (acknowledged.length === 0) {
+    for (const fault of held) options.onFault(fault)
+    return first
+  }
+  const { acknowledged: _, ...second } = await once({ ...options, acknowledged: new AcknowledgedLosses(acknowledged) })
+  return second
 }
 
 async function verifyStore(path: string, options: TargetOptions): Promise<VerifyResult> {
@@ -108,7 +130,7 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   const held = [...beside.checkpoints, ...(options.checkpoint ? [options.checkpoint] : [])]
   const again = (): SourcePages => scan.pages()
   const seen = new Set<string>()
-  const noted = withCheckpoints(notingTenants(pages(), seen), held)
+  const noted = withCheckpoints(notingTenants(pages(), seen), held, options.acknowledged)
   using keys = subjectKeysBeside(dirname(path))
   const { isKeyThere } = keys
   const result = await verifyRecords(noted, { ...options, ...log.options, isKeyThere, wholeStore: true, again })
@@ -164,10 +186,10 @@ interface StoreLooking extends Looking, AsyncDisposable {
 }
 
 function lookingAt(path: string, events: number, options: TargetOptions): StoreLooking | undefined {
-  const { threads: wanted = {}, keys, depth = 'full' } = options
+  const { threads: wanted = {}, keys, depth = 'full', acknowledged } = options
   const { count = defaultVerifyThreads(), fromEvents = THREADS_FROM_EVENTS[depth], rangeRows } = wanted
-  // Without keys no event is sound by itself.
-  if (keys === undefined || events < fromEvents) return undefined
+  // Without keys no event is sound by itself; past losses the logs are followed event by event.
+  if (keys === undefined || acknowledged !== undefined || events < fromEvents) return undefined
   const { ring, runKeys } = keys
   const threads = openVerifyThreads(count, { path, ring: { keys: ring.keys }, depth })
   if (threads === undefined) return undefined
@@ -199,8 +221,8 @@ async function verifyServer(
   const ofServer = new KeptOfServer(beside)
   const held = options.checkpoint ? [options.checkpoint] : []
   const seen = new Set<string>()
-  const source = ofServer.over(openServerScan(server, notes))
-  const result = await verifyRecords(withCheckpoints(notingTenants(source, seen), held), {
+  const source = ofServer.over(openServerScan(server, notes), options.acknowledged)
+  const result = await verifyRecords(withCheckpoints(notingTenants(source, seen), held, options.acknowledged), {
     ...options,
     ...log?.options,
     wholeStore: true,
@@ -229,7 +251,10 @@ class KeptOfServer {
     ]
   }
 
-  async *over(source: SourcePages): AsyncGenerator<readonly SourceItem[], void> {
+  async *over(
+    source: SourcePages,
+    acknowledged: AcknowledgedLosses | undefined,
+  ): AsyncGenerator<readonly SourceItem[], void> {
     let isOver = false
     const pages = async function* (take: (page: readonly SourceItem[]) => void): SourcePages {
       for await (const page of source) {
@@ -241,7 +266,7 @@ class KeptOfServer {
     const founding = (page: readonly SourceItem[]): void => {
       this.#origin ??= page.reduce<string | undefined>((found, item) => found ?? originIn(item), undefined)
     }
-    for await (const page of withCheckpoints(pages(founding), this.#beside.checkpoints)) {
+    for await (const page of withCheckpoints(pages(founding), this.#beside.checkpoints, acknowledged)) {
       if (!isOver || this.#isOurs) yield page
     }
     if (this.#isOurs) yield this.#beside.faults.map((fault) => ({ fault }))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Loss } from '../../schemas/loss.ts'
 import { logFileGuard } from '../ledger/identity/file-guard.ts'
 import { WENT_BACK } from '../ledger/integrity/known-losses.ts'
-import { gapLoss, headKnownBy, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
+import { gapLoss, headKnownBy, holeLoss, lossesOfStore, notesLoss, stopLoss } from '../ledger/log/log-losses.ts'
 import { endOf, isPutBack } from '../ledger/log/log-stops.ts'
 import type { KnownHead, LossesOfTenant } from '../ledger/log/tenant-logs.ts'
 import { expectedAlone } from '../ledger/read/record-seal.ts'
@@ -62,7 +62,10 @@ export async function openLogAtRest(folder: string, keys: LedgerKeys): Promise<L
   }
 }
 
-type Logs = Pick<LogStore, 'logs' | 'leaf' | 'leafPlaces' | 'stoppedLogs' | 'stream' | 'progress' | 'tile'>
+type Logs = Pick<
+  LogStore,
+  'logs' | 'leaf' | 'leafPlaces' | 'stoppedLogs' | 'holedLogs' | 'stream' | 'progress' | 'tile'
+>
 type StopReader = Pick<StoreReader, 'readStream' | 'recordAt'>
 
 function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readonly close: () => void }): LogAtRest {
@@ -78,12 +81,13 @@ function atRest(logs: Logs, { keys, close }: { readonly keys: LedgerKeys; readon
         isOneThere ||= isThere
         if (stopped !== undefined && !isThere) stops.set(tenant, stopLoss(tenant, stopped))
       }
+      const holes = new Map(logs.holedLogs().map((row) => [row.tenant, (row.holes ?? []).map(holeLoss)]))
       const { gap, ...progress } = logs.progress() ?? {}
       const isOneBack = gap?.events === 1 && (await store.recordAt(gap.first)) !== undefined
       const ofStore = lossesOfStore({ ...progress, ...(gap !== undefined && !isOneBack && { gap }) })
       const losses: LossesOfTenant = (tenant) => {
         const stop = stops.get(tenant)
-        return [...(stop === undefined ? [] : [stop]), ...ofStore]
+        return [...(stop === undefined ? [] : [stop]), ...ofStore, ...(holes.get(tenant) ?? [])]
       }
       return { losses, isPutBack: isOneThere || isOneBack }
     },

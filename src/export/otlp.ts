@@ -76,6 +76,7 @@ const ROLES = {
     'CheckpointSigned',
     'CheckpointTimestamped',
     'IntegrityFaultFound',
+    'LossAcknowledged',
     'ErasureRequested',
     'SubjectErased',
   ),

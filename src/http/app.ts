@@ -29,6 +29,7 @@ import { exportRoutes } from './routes/exports.ts'
 import { forkRoutes } from './routes/forks.ts'
 import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
+import { lossRoutes } from './routes/losses.ts'
 import { runRoutes } from './routes/runs.ts'
 import { subjectRoutes } from './routes/subjects.ts'
 import { suspectRoutes } from './routes/suspects.ts'
@@ -51,6 +52,7 @@ const runRoutesAll = [
   ...bundleRoutes,
   ...tailRoutes,
   ...integrityRoutes,
+  ...lossRoutes,
   ...logRoutes,
   ...auditRoutes,
   ...answerRoutes,

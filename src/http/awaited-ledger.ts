@@ -15,6 +15,7 @@ const NOTHING_YET: LedgerStats = {
   integrity: { faults: 0 },
   lagEvents: [],
   stoppedLogs: [],
+  holedLogs: [],
   building: [],
   witnessFailures: [],
   stampFailures: [],

@@ -111,6 +111,8 @@ export const STATUS = {
   'view-behind': 503,
   'stream-damaged': 500,
   'log-stopped': 503,
+  'loss-not-found': 404,
+  'loss-unknown': 409,
   internal: 500,
 } as const satisfies Record<ProblemCode, number>
 

@@ -277,7 +277,15 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   ),
   'log-stopped': text(
     "The tenant's log has stopped",
-    'An event is gone, or not the one that was sealed: `losses` names it, as far as that is known. Keep a copy of the store, run `countersign verify`, put the event back; the log then goes on by itself. Runs that are under way are served.',
+    'An event is gone, or not the one that was sealed: `losses` names it, as far as that is known. Keep a copy of the store, run `countersign verify`, put the event back; the log then goes on by itself. Only where no copy has it any more, acknowledge the loss (`countersign losses acknowledge`). Runs that are under way are served.',
+  ),
+  'loss-not-found': text(
+    'No such loss',
+    'The ledger sees nothing lost in that place now. `GET /v1/losses` names the places; an event that was put back needs no acknowledgement.',
+  ),
+  'loss-unknown': text(
+    'Nobody knows which event was lost',
+    'The log can go on only past events whose place and digest are known. Put the event back from a copy of the store, or `log.db` from one that still has it.',
   ),
   internal: text(
     'The server failed',

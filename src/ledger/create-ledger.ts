@@ -16,6 +16,7 @@ import { Sealer } from './identity/sealer.ts'
 import { type ServiceDeps, serviceRecord } from './identity/service-record.ts'
 import type { OnMissing } from './integrity/event-reading.ts'
 import { type KnownLosses, knownLosses, lossesOfRun } from './integrity/known-losses.ts'
+import { lostEvents } from './integrity/lost-events.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
@@ -102,7 +103,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (...asked) => replay({ store, sealer, queries, losses }, ...asked),
     ...listsOf({ list, queries, reader, equal: equalCallsIn(store, { list, queries, reader }) }),
-    ...{ losses, subjects: erasing.subjects },
+    ...{ losses, subjects: erasing.subjects, lostEvents: lostEvents({ logs, losses, integrity, facts, log }) },
     integrity: { ...integrity.integrity, eventsAsStored: eventsAsStored({ store, sealer }) },
     status: () => store.status(),
     stats: () => stats.snapshot({ cachedRuns: runs.size, integrity: integrity.stats(), ...lagsNow() }),
@@ -136,7 +137,7 @@ const renewing =
 /** What the logs know, where they are kept. */
 const knownOf = (logs: OpenLogs | undefined, knownLost: LossesOfTenant = () => []) => ({
   ofLog: (tenant: string) => logs?.losses(tenant) ?? knownLost(tenant),
-  stoppedLog: logs && ((tenant: string) => logs.losses(tenant)[0]),
+  stoppedLog: logs && ((tenant: string) => logs.openLosses(tenant)[0]),
   knownHead: logs && ((stream: string) => logs.knownHead(stream)),
 })
 
@@ -195,6 +196,7 @@ function lagStats({ lag, list, logs }: Followers): FollowerStats {
     ...(coveredAtMs !== undefined && { coveredAtMs }),
     ...(logs && { checkpointDelayMs: logs.maxDelayMs }),
     stoppedLogs: logs?.stops() ?? [],
+    holedLogs: logs?.holed() ?? [],
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }
 }

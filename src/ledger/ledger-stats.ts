@@ -20,6 +20,8 @@ export interface LedgerStats {
   }
   /** Logs that stopped, by tenant; without one, the store as a whole has lost events. */
   readonly stoppedLogs: readonly LogStopped[]
+  /** Tenants whose log went on past a loss that was acknowledged. */
+  readonly holedLogs: readonly string[]
   /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
   readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
   /** When every log was last found covered by a signed checkpoint, in milliseconds since 1970; absent before, and where no log is kept. */
@@ -37,6 +39,9 @@ export interface LedgerStats {
   /** What is being made from far behind, as at a first start on a full store: what rests on it waits, or answers 503. */
   readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
 }
+
+/** The code of a loss that was acknowledged: the log went on past it. */
+export const ACKNOWLEDGED = 'acknowledged'
 
 /** The code of a stop of all logs where notes of the store's writers are gone or altered. */
 export const NOTES_GONE = 'group-notes'

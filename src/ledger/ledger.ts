@@ -19,6 +19,7 @@ import type { AuditReads } from './audit/audit-reads.ts'
 import type { EventReading, LeafRange, LeafReading } from './integrity/event-reading.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LossRange } from './integrity/known-losses.ts'
+import type { LostEvents } from './integrity/losses.ts'
 import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
@@ -338,6 +339,9 @@ export interface Ledger extends AsyncDisposable {
 
   /** Whose values are kept encrypted: where, and that they be forgotten. */
   readonly subjects: Subjects
+
+  /** What a tenant has lost, and the acknowledgement of what cannot be had again. */
+  readonly lostEvents: LostEvents
 
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
   replay(caller: Caller, runId: string, at?: RunAt): Promise<Found<Replay>>

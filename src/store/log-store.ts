@@ -17,6 +17,12 @@ export interface LogStop {
   readonly lostLeaf?: number
 }
 
+/** An event that is lost for good, by an acknowledgement in the log. */
+export interface LogHole {
+  readonly stream: string
+  readonly revision: number
+}
+
 /** A time-stamped checkpoint on record. */
 export interface LogStamp {
   /** Of the checkpoint. */
@@ -40,6 +46,8 @@ export interface LogRow {
   /** Its last time-stamped checkpoint. */
   readonly stamp?: LogStamp
   readonly stopped?: LogStop
+  /** The first of each acknowledgement; the log goes on past them. */
+  readonly holes?: readonly LogHole[]
 }
 
 /** What the verified events of a stream say about its next one. */
@@ -125,6 +133,8 @@ export interface LogStore extends DerivedFile {
   /** Logs whose heads are of fewer leaves than their last checkpoint. */
   logsBehindHeads(): readonly LogRow[]
   stoppedLogs(): readonly LogRow[]
+  /** Logs that went on past a loss that was acknowledged. */
+  holedLogs(): readonly LogRow[]
   /** All of them. */
   logs(): readonly LogRow[]
   /** Tenants whose log has a signed checkpoint. */

@@ -11,7 +11,9 @@ import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
+import { digestBytes } from '../signing/digests.ts'
 import { logTenant } from '../signing/stream-tenant.ts'
+import type { AcknowledgedLosses } from './acknowledged-losses.ts'
 import { DIGEST_BYTES } from './packed-text.ts'
 import type { PlacedRecord, SoundRows, SourceFault, SourceItem, SourcePages } from './source-item.ts'
 
@@ -64,11 +66,12 @@ export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
 export async function* withCheckpoints(
   pages: SourcePages,
   held: readonly HeldCheckpoint[],
+  acknowledged?: AcknowledgedLosses,
 ): AsyncGenerator<readonly SourceItem[]> {
   const streams = new Set<string>()
   const logs = new Map<string, CheckedLog>()
   for (const { tenant, checkpoint } of held) {
-    const log = logs.get(tenant) ?? new CheckedLog(tenant)
+    const log = logs.get(tenant) ?? new CheckedLog(tenant, acknowledged)
     log.hold(checkpoint)
     logs.set(tenant, log)
   }
@@ -77,14 +80,18 @@ export async function* withCheckpoints(
       if ('fault' in item) continue
       if ('sound' in item) takeRows(item, logs, streams)
       else {
+        logs.get(logTenant(item.stream) ?? '')?.passLost(item, streams)
         const log = logOf(item, logs, streams)
-        log?.take(() => leafHash(item.header))
+        log?.take(() => log.leafOf(item))
         log?.compareRecorded(item)
       }
     }
     yield page
   }
-  for (const log of logs.values()) yield log.faults()
+  for (const log of logs.values()) {
+    log.passLost(undefined, streams)
+    yield log.faults()
+  }
 }
 
 function takeRows(rows: SoundRows, logs: ReadonlyMap<string, CheckedLog>, streams: Set<string>): void {
@@ -114,8 +121,29 @@ class CheckedLog {
   readonly #wrong: Checkpoint[] = []
   readonly #forked = new Set<Checkpoint>()
 
-  constructor(tenant: string) {
+  readonly #acknowledged: AcknowledgedLosses | undefined
+
+  constructor(tenant: string, acknowledged: AcknowledgedLosses | undefined) {
     this.#tenant = tenant
+    this.#acknowledged = acknowledged
+  }
+
+  /** Leaves of events that are acknowledged as lost and come before that of `next`. */
+  passLost(next: PlacedRecord | undefined, streams: Set<string>): void {
+    for (;;) {
+      const lost = this.#acknowledged?.leaf(this.#tenant, this.#tree.size)
+      if (lost === undefined || (lost.stream === next?.stream && lost.revision === next.revision)) return
+      streams.add(lost.stream)
+      const { size } = this.#tree
+      this.take(() => digestBytes(lost.digest))
+      if (this.#tree.size === size) return
+    }
+  }
+
+  /** What is left of a lost event says nothing of its leaf. */
+  leafOf(record: PlacedRecord): Uint8Array {
+    const lost = this.#acknowledged?.at(record)
+    return lost === undefined ? leafHash(record.header) : digestBytes(lost.digest)
   }
 
   hold(checkpoint: Checkpoint): void {

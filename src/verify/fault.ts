@@ -83,6 +83,10 @@ export type VerifyFaultCode =
   | 'trailer-root'
   /** The ledger itself says what is lost, or cannot be proven any more. */
   | 'losses'
+  /** An event is gone or damaged for good, and the ledger says so on record. */
+  | 'loss-acknowledged'
+  /** An acknowledgement of a loss names another event than lies there. */
+  | 'acknowledged-other'
   /** A format that holds nothing which verify could check against a seal. */
   | 'view'
   | 'after-trailer'
@@ -115,6 +119,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'end-missing': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',
   losses: 'INCOMPLETE',
+  'loss-acknowledged': 'INCOMPLETE',
   'part-gap': 'INCOMPLETE',
   'part-overlap': 'INCOMPLETE',
   'part-scope': 'INCOMPLETE',

@@ -17,6 +17,7 @@ import { streamsRoot } from '../merkle/stream-tree.ts'
 import { StreamTreeBuilder } from '../merkle/stream-tree-builder.ts'
 import { digestBytes, digestText } from '../signing/digests.ts'
 import { isValueStream, logTenant } from '../signing/stream-tenant.ts'
+import type { AcknowledgedLosses } from './acknowledged-losses.ts'
 import type { SoundRows } from './source-item.ts'
 
 /** Leaves of all logs that may wait for the checkpoint that covers them: 32 bytes each. */
@@ -30,6 +31,8 @@ const REPEATED_MAX = 64
 export interface RecordedCheckpointsOptions {
   /** Keys that the ledger has announced so far for its logs, oldest first; absent: roots are checked, signatures are not. */
   readonly logKeys?: () => readonly NoteVerifier[]
+  /** Events that are lost for good: their leaves are those that the acknowledgements name. */
+  readonly acknowledged?: AcknowledgedLosses
 }
 
 interface Leaf {
@@ -70,6 +73,7 @@ export class RecordedCheckpoints {
   /** The next event in the store's order; says what is wrong with it where it is a checkpoint. `digest` is the event's own. */
   take(header: Header, data: string, digest: string): string | undefined {
     const { stream, tenant, type } = header
+    this.#passLost(header)
     const log = this.#logAt(header)
     if (log === undefined) return undefined
     // Before it is a leaf itself: no checkpoint covers its own record.
@@ -78,6 +82,19 @@ export class RecordedCheckpoints {
     if (wrong !== undefined) this.#drop(tenant)
     else this.#grow(log, { stream, tenant }, digestBytes(digest), 0)
     return wrong
+  }
+
+  /** Leaves of lost events that come before that of this one. */
+  #passLost({ stream, revision, tenant }: Leaf): void {
+    const { acknowledged } = this.#options
+    if (acknowledged === undefined || isValueStream(stream)) return
+    const log = this.#logOf(tenant)
+    for (;;) {
+      const lost = log.dropped ? undefined : acknowledged.leaf(tenant, log.size)
+      if (lost === undefined || (lost.stream === stream && lost.revision === revision)) return
+      this.#streams.add(lost.stream)
+      this.#grow(log, { stream: lost.stream, tenant }, digestBytes(lost.digest), 0)
+    }
   }
 
   /** The next events, none of which is a checkpoint. */

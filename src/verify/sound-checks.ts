@@ -38,7 +38,7 @@ export class SoundChecks {
     const read = readHeader(record.header)
     if (!read.ok) return undefined
     const { header } = read
-    if (disclosesRun(header.type) || isCheckpoint(header.type)) return undefined
+    if (disclosesRun(header.type) || isCheckpoint(header.type) || header.type === 'LossAcknowledged') return undefined
     if (bearsOnErasure(header.type, record)) return undefined
     if (record.requestId !== header.request?.id) return undefined
     const large = declarationOf(header.type)?.large

@@ -2,6 +2,7 @@
  * @module Judging records one stream at a time. After a record that is at fault the check goes on with what the next one says of itself,
  * so that one change is reported as the event it hit, and its followers are not blamed.
  */
+import type { LostEvent } from '../../schemas/acknowledged-loss.ts'
 import type { Header } from '../../schemas/header.ts'
 import { type CheckKeys, checkRecord, type Expectation, type Fault, firstExpectation } from '../signing/check.ts'
 import { readHeader } from '../signing/header-reader.ts'
@@ -85,6 +86,29 @@ export class StreamChecks {
   /** Whether an event of the stream at this revision, or a later one, was there. */
   reaches(stream: string, revision: number): boolean {
     return (this.#streams.get(stream)?.next ?? 0) > revision
+  }
+
+  /** The revision that is due in a stream. */
+  dueIn(stream: string): number {
+    return this.#streams.get(stream)?.next ?? 0
+  }
+
+  /** Where the remains of an event that is acknowledged as lost were judged: what follows it has to name its digest. */
+  trustLost({ stream, revision, digest }: LostEvent): void {
+    const state = this.#state(stream)
+    if (state.next !== revision + 1) return
+    state.digest = digest
+    state.digestKnown = true
+  }
+
+  /** Goes on behind an event that is acknowledged as lost: what follows it has to name its digest. False where it is not the next one. */
+  passLost({ stream, revision, digest }: LostEvent): boolean {
+    const state = this.#state(stream)
+    if (state.next !== revision) return false
+    state.next = revision + 1
+    state.digest = digest
+    state.digestKnown = true
+    return true
   }
 
   /** A record that could not even be read: its place is taken, and its follower is judged on its own. */

@@ -2,10 +2,12 @@
  * @module Offline verification: every record of a store or an export, read once, in order, in memory that does not grow with the
  * number of events. Integrity is what it shows; what was cut off at the end only a checkpoint held elsewhere can show.
  */
+import { placeText } from '../../schemas/acknowledged-loss.ts'
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
+import { type AcknowledgedEvent, type AcknowledgedLosses, FoundAcknowledgements } from './acknowledged-losses.ts'
 import { bearsOnErasure, ErasureChecks } from './erasure-checks.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
@@ -38,6 +40,8 @@ export interface VerifyOptions {
   readonly isKeyThere?: ((id: string) => boolean) | undefined
   /** Reads the source from the start once more, each record as it lies there: needed where an event id may occur twice. */
   readonly again?: () => SourcePages
+  /** Of a whole store: the losses that an earlier reading found acknowledged on record. Each is then named as that, in its place. */
+  readonly acknowledged?: AcknowledgedLosses
   readonly onFault: (fault: VerifyFault) => void
   readonly onProgress?: (events: number) => void
 }
@@ -54,6 +58,10 @@ export interface VerifyResult {
   /** Events in which something was encrypted under a key that was destroyed, on record. */
   readonly erased?: number
   readonly ledger?: LedgerFacts
+  /** Losses that are acknowledged on record. */
+  readonly acknowledged?: readonly AcknowledgedEvent[]
+  /** Of these, events that are there again. */
+  readonly putBack?: number
   /** What this run could not judge, in words. */
   readonly unchecked: readonly string[]
 }
@@ -81,6 +89,10 @@ class Verification {
   readonly #values = new ValueChecks()
   readonly #mayRepeat = new Set<string>()
   readonly #erasures = new ErasureChecks()
+  readonly #acknowledged = new FoundAcknowledgements()
+  /** Places of acknowledged losses that were come by. */
+  readonly #met = new Set<string>()
+  #putBack = 0
   readonly #unchecked: string[] = []
   #verdict: Verdict = 'VERIFIED'
   #faults = 0
@@ -103,7 +115,11 @@ class Verification {
       ...(options.keys?.verifierKeys && { verifierKeys: options.keys.verifierKeys }),
     })
     const isSigned = options.keys?.verifierKeys !== undefined
-    this.#checkpoints = new RecordedCheckpoints(isSigned ? { logKeys: () => this.#rules.logKeys } : {})
+    const { acknowledged } = options
+    this.#checkpoints = new RecordedCheckpoints({
+      ...(isSigned && { logKeys: () => this.#rules.logKeys }),
+      ...(acknowledged && { acknowledged }),
+    })
   }
 
   take(item: SourceItem): void {
@@ -142,7 +158,9 @@ class Verification {
   }
 
   #judge(record: PlacedRecord): void {
-    const judged = this.#streams.judge(record)
+    this.#passMissing(record)
+    const found = this.#streams.judge(record)
+    const judged = this.#asLost(record, found) ?? found
     const { header } = judged
     for (const { code, message, missing } of judged.faults) {
       if (missing === undefined) {
@@ -160,10 +178,49 @@ class Verification {
     for (const { code, message } of this.#rules.check(header, record.data)) {
       this.#report({ ...placeOf(record, judged), code, message })
     }
+    if (judged.sealed && judged.faults.length === 0) this.#acknowledged.take(header, record.data)
     if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header.type, record.data)
     this.#checkCheckpoint(record, judged)
     this.#checkValues(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
+  }
+
+  /** Events of its stream before it that are gone, and acknowledged as lost. */
+  #passMissing({ stream, revision }: Pick<PlacedRecord, 'stream' | 'revision'>): void {
+    const { acknowledged } = this.#options
+    if (acknowledged === undefined) return
+    for (let due = this.#streams.dueIn(stream); due < revision; due += 1) {
+      const lost = acknowledged.at({ stream, revision: due })
+      if (lost === undefined || !this.#streams.passLost(lost)) return
+      this.#unexplained -= 1
+      this.#reportLost(lost, 'is gone')
+    }
+  }
+
+  /** What is left of an event that is acknowledged as lost counts as nothing; one that is there again has to be that very event. */
+  #asLost(record: PlacedRecord, judged: Judged): Judged | undefined {
+    const lost = this.#options.acknowledged?.at(record)
+    if (lost === undefined) return undefined
+    const { faults, digest } = judged
+    if (faults.length === 0) {
+      this.#met.add(placeText(lost))
+      this.#putBack += 1
+      if (digest === lost.digest) return undefined
+      const message = `another event than the one that the acknowledgement ${lost.event} names as lost`
+      return { ...judged, faults: [{ code: 'acknowledged-other', message }] }
+    }
+    const isInPlace = faults.every(({ code, missing }) => missing === undefined && code !== 'out-of-order')
+    if (!isInPlace) return undefined
+    this.#streams.trustLost(lost)
+    this.#reportLost(lost, `does not verify (${faults[0]?.code})`)
+    return { faults: [], sealed: false }
+  }
+
+  #reportLost(lost: AcknowledgedEvent, how: string): void {
+    const { stream, revision, event, reason } = lost
+    this.#met.add(placeText(lost))
+    const message = `${how}, and acknowledged as lost for good by ${event}: ${reason}`
+    this.#report({ code: 'loss-acknowledged', message, stream, revision })
   }
 
   /** Where values lie, beside the events of a whole store: an export has none, and says so. */
@@ -262,6 +319,8 @@ class Verification {
       ...(values > 0 && { values: { whole: values, unnamed } }),
       ...(erased > 0 && { erased }),
       ...(facts && { ledger: facts }),
+      ...(this.#acknowledged.lost.length > 0 && { acknowledged: this.#acknowledged.lost }),
+      ...(this.#putBack > 0 && { putBack: this.#putBack }),
       unchecked: this.#unchecked,
     }
   }
@@ -282,6 +341,11 @@ class Verification {
     if (this.events === 0 && this.#options.mayBeEmpty?.() !== true)
       this.#report({ code: 'empty', message: 'there are no events' })
     if (!wholeStore) return
+    for (const lost of this.#options.acknowledged?.all() ?? []) {
+      if (this.#met.has(placeText(lost)) || !this.#streams.passLost(lost)) continue
+      this.#unexplained -= 1
+      this.#reportLost(lost, 'is gone')
+    }
     this.#judgeSeen()
     if (this.#checkpoints.tooFar)
       this.#unchecked.push(

@@ -285,6 +285,19 @@ const TENANT_BODIES = {
       foundBy: 'scrub',
     },
   ],
+  LossAcknowledged: [
+    {
+      v: 1,
+      stream: 'run-acme.every',
+      from: 3,
+      to: 3,
+      what: 'damaged',
+      code: 'mac',
+      seenBy: 'log',
+      reason: 'no copy has it any more',
+      leaves: [{ index: 7, digest: `sha256:${'1'.repeat(64)}` }],
+    },
+  ],
   ExportStarted: [{ v: 1, exportId: uuid(101), format: 'jsonl', run: RUN, ...pin, offset: 10 }],
   ErasureRequested: [
     { v: 1, request: uuid(201), keyIds: [uuid(202)], reason: 'asked for by letter', basis: 'GDPR 17(1)(b)' },

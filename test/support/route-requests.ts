@@ -34,6 +34,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs/{run}/complete': {},
   '/v1/runs/{run}/fail': { error: { message: 'broke' } },
   '/v1/runs/{run}/keys/disclose': {},
+  '/v1/losses/acknowledge': { stream: 'run-acme.r', revision: 1, reason: 'no copy has it' },
   '/v1/subjects/{subject}/erase': { reason: 'asked', basis: 'GDPR 17' },
   '/v1/batch': { items: [{ op: 'envelope', run: 'r', body: { agent: 'a', payload: {} } }] },
 }

@@ -25,6 +25,10 @@ export interface Damage {
   readonly before?: (strike: Strike) => void
   readonly beside?: (strike: Strike) => void
   readonly putBack?: (strike: Strike) => void
+  /** After that: every loss that the ledger names is acknowledged, in a process of its own, and checkpoints are signed. */
+  readonly acknowledged?: true
+  /** After the acknowledgement. */
+  readonly afterwards?: (strike: Strike) => void
   /** Names the run that it is for, where it is not any. */
   readonly run?: 'c' | 'd'
   /** What is left is, byte for byte, an earlier honest state. */
@@ -295,6 +299,23 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   'checkpoints of the process removed': { before: removed('store.db.checkpoints') },
   'body changed, signed, put back': { before: altered('data', behind), putBack: restoredAll, sound: true },
   'last event deleted, signed, put back': { before: deleted(last), putBack: restored(last), sound: true },
+  'acknowledged: body changed, behind the checkpoint': { before: altered('data', behind), acknowledged: true },
+  'acknowledged: body changed, covered, log.db removed': {
+    before: all(altered('data', covered), removed('log.db')),
+    acknowledged: true,
+  },
+  'acknowledged: header changed, covered': { before: altered('header', covered), acknowledged: true },
+  'acknowledged: last event deleted, behind the checkpoint': { before: deleted(last), acknowledged: true },
+  'acknowledged: body changed, log.db removed afterwards': {
+    before: altered('data', behind),
+    acknowledged: true,
+    afterwards: removed('log.db'),
+  },
+  'acknowledged: body changed, then another event': {
+    before: altered('data', behind),
+    acknowledged: true,
+    afterwards: altered('data', last),
+  },
   'live: body changed, covered': { beside: altered('data', covered) },
   'live: body changed, behind the checkpoint': { beside: altered('data', behind) },
   'live: last event deleted, behind the checkpoint': { beside: deleted(last) },

@@ -1,5 +1,6 @@
 /** @module One case of the truth oracle: a copy of a history, one damage, and every exit asked at once. */
 import { cpSync, writeFileSync } from 'node:fs'
+import type { LossItem } from '../../schemas/answers/losses.ts'
 import { type OpenLedger, openLedger } from '../../src/compose/compose.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import { pick } from '../support/random.ts'
@@ -49,6 +50,8 @@ export async function runCase(history: History, name: string, random: () => numb
     await signedMeanwhile(data)
     damage.putBack(strike)
   }
+  if (damage.acknowledged) await acknowledgeAll(data, tenant)
+  damage.afterwards?.(strike)
   const beside = folder.file('commands')
   if (damage.beside === undefined) cpSync(data, beside, { recursive: true })
   const asked: Asked[] = []
@@ -119,6 +122,30 @@ async function signedMeanwhile(data: string): Promise<void> {
   await using ledger = opened
   await ledger.ledger.logs?.publish().catch(() => undefined)
   await askEvery(ledger).catch(() => undefined)
+}
+
+const ACKNOWLEDGED_MAX = 20
+
+/** As somebody does who reads the list of losses, after the ledger has come upon what there is. */
+async function acknowledgeAll(data: string, tenant: string): Promise<void> {
+  const opened = await openLedger(caseSettings(data), silentLog).catch(() => undefined)
+  if (opened === undefined) return
+  await using own = opened
+  const { ledger } = own
+  await askEvery(own).catch(() => undefined)
+  await ledger.integrity.scrub()
+  const admin = { tenant, actor: 'admin' }
+  const refused = new Set<string>()
+  for (let times = 0; times < ACKNOWLEDGED_MAX; times += 1) {
+    const found = await ledger.lostEvents.list(admin)
+    const isLeft = (each: LossItem): boolean => each.state === 'open' && !refused.has(`${each.stream} ${each.revision}`)
+    const next = found.ok ? found.value.items.find((each) => each.stream !== undefined && isLeft(each)) : undefined
+    if (next?.stream === undefined || next.revision === undefined) break
+    const { stream, revision } = next
+    const answer = await ledger.lostEvents.acknowledge(admin, { stream, revision, reason: 'no copy has it' })
+    if (!answer.ok) refused.add(`${stream} ${revision}`)
+  }
+  await ledger.logs?.publish().catch(() => undefined)
 }
 
 /** A 409 is the word of a run that was read. */

@@ -31,6 +31,7 @@ export function serviceCommands(program: CliCommand): void {
     )
     .settings(...PLACE)
     .runs(async () => (await import('../erase.ts')).erase)
+  losses(program)
   witness(program)
   program
     .command('tour')
@@ -141,6 +142,37 @@ function projections(program: CliCommand): void {
       'Exit code: 0 all states are the same; 1 one differs; 3 not compared (the server lags, runs no projections, or a run is too large); 4 no answer.',
     )
     .runs(async () => (await import('../projections.ts')).diff)
+}
+
+const LOSSES_MORE =
+  'First try to put back what is gone: a log that finds it again goes on by itself, whole. What was acknowledged stays INCOMPLETE for ever.'
+
+function losses(program: CliCommand): void {
+  const group = program
+    .command('losses')
+    .description('events that a tenant has lost; acknowledge what cannot be had again')
+  group
+    .command('list')
+    .description('open losses, and those that were acknowledged')
+    .flags(tenantFlag(), urlFlag(), tokenFlag('audit:read'), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .explained('Exit code: 3 where anything is lost, open or acknowledged.')
+    .runs(async () => (await import('../losses.ts')).listLosses)
+  group
+    .command('acknowledge')
+    .description('put on record that events are lost for good: the log goes on with a hole that it names')
+    .flags(
+      flag('--stream <stream>', 'needed: the stream that lost them, as losses list names it'),
+      flag('--revision <n>', 'needed: the first revision that is lost'),
+      flag('--reason <text>', 'needed: why it cannot be put back, on record for good: it names no person'),
+      tenantFlag(),
+      urlFlag(),
+      tokenFlag('admin'),
+      jsonFlag('the answer as one JSON object'),
+    )
+    .settings(...PLACE)
+    .explained(LOSSES_MORE)
+    .runs(async () => (await import('../losses.ts')).acknowledgeLoss)
 }
 
 function witness(program: CliCommand): void {

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../../schemas/json.ts'
 import { METRICS } from '../../access/access.ts'
-import { type LedgerStats, NOTES_GONE } from '../../ledger/ledger-stats.ts'
+import { ACKNOWLEDGED, type LedgerStats, NOTES_GONE } from '../../ledger/ledger-stats.ts'
 import { json, problemResponse, streamed } from '../answers.ts'
 import type { HttpContext } from '../http-context.ts'
 import type { HttpMetrics } from '../metrics.ts'
@@ -67,7 +67,8 @@ function readiness(c: HttpContext, { ledger, draining, isLeaving }: HttpDeps): R
       )
     }
     const building = stats.building.map((each) => ({ ...each }))
-    const losses = stats.stoppedLogs.map((each) => ({ scope: 'tenant', ...each }))
+    const holed = stats.holedLogs.map((tenant) => ({ tenant, code: ACKNOWLEDGED }))
+    const losses = [...stats.stoppedLogs, ...holed].map((each) => ({ scope: 'tenant', ...each }))
     const { faults } = stats.integrity
     const more = {
       ...(building.length > 0 && { building }),

@@ -3,6 +3,7 @@ import type { Loss } from '../../../schemas/loss.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { StoreStatus } from '../../store/event-store.ts'
 import type { FaultRow } from '../../store/view-store.ts'
+import { ACKNOWLEDGED } from '../ledger-stats.ts'
 
 /** Whose history is asked about. */
 export interface LossRange {
@@ -27,8 +28,12 @@ export type KnownLosses = (range: LossRange) => readonly Loss[]
 export function knownLosses({ ofLog, broken, status }: LossSources): KnownLosses {
   return ({ tenant, run }) => {
     const stream = run === undefined ? undefined : runStream(tenant, run)
+    // The log goes on past what was acknowledged: of another run it says nothing.
+    const logged = ofLog(tenant).filter(
+      (loss) => loss.code !== ACKNOWLEDGED || run === undefined || loss.stream === stream,
+    )
     const rows = broken({ tenant, ...(stream !== undefined && { stream }) })
-    return [...(status().loss === undefined ? [] : [WENT_BACK]), ...ofLog(tenant), ...rows.map(lossOf)]
+    return [...(status().loss === undefined ? [] : [WENT_BACK]), ...logged, ...rows.map(lossOf)]
   }
 }
 

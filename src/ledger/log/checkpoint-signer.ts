@@ -3,6 +3,7 @@
  * last checkpoint: so the new one continues it, and a bit that flipped since the projection read it is never signed.
  */
 import type { KeyObject } from 'node:crypto'
+import type { LostEvent } from '../../../schemas/acknowledged-loss.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { formatCheckpoint } from '../../merkle/checkpoint.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
@@ -16,7 +17,7 @@ import { dataDigest, digestText } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { LogRow } from '../../store/log-store.ts'
-import type { LogDeps } from './log-deps.ts'
+import { digestBytes, type LogDeps } from './log-deps.ts'
 import { lossesOfStore } from './log-losses.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -39,6 +40,8 @@ interface Reread {
   /** The root that the projection has. */
   readonly root: Uint8Array
   readonly heads: GrowingHeads
+  /** By the index of their leaves, the events that are acknowledged as lost. */
+  lost?: ReadonlyMap<number, LostEvent>
   /** Index of the next leaf: heads may have to be made from an earlier one on. */
   next: number
   /** The leaves that the projection has, a tile at a time. */
@@ -74,7 +77,7 @@ export class CheckpointSigner {
     const isAborted = (): boolean => signal?.aborted === true
     // Events are gone that no log can name: one of them may have been any tenant's, and no tree without it is signed.
     if (lossesOfStore(this.#deps.logStore.progress()).length > 0) return []
-    const started = this.#due().flatMap((row) => this.#start(row) ?? [])
+    const started = await this.#withHoles(this.#due().flatMap((row) => this.#start(row) ?? []))
     if (started.length === 0) return []
     await this.#reread(started, signal)
     if (isAborted()) return []
@@ -93,7 +96,7 @@ export class CheckpointSigner {
    */
   async restoreHeads(signal?: AbortSignal): Promise<void> {
     const behind = this.#deps.logStore.logsBehindHeads().filter((row) => this.#namesStreams(row))
-    const started = behind.flatMap((row) => this.#start({ ...row, size: row.signedSize }) ?? [])
+    const started = await this.#withHoles(behind.flatMap((row) => this.#start({ ...row, size: row.signedSize }) ?? []))
     if (started.length === 0) return
     await this.#reread(started, signal)
     if (signal?.aborted === true) return
@@ -162,6 +165,13 @@ export class CheckpointSigner {
     return undefined
   }
 
+  /** Of an event that is acknowledged as lost the leaf is taken from the acknowledgement, which the ledger sealed: the store has no other word of it. */
+  async #withHoles(started: readonly Reread[]): Promise<readonly Reread[]> {
+    for (const each of started)
+      if (each.row.holes !== undefined) each.lost = (await this.#projection.acknowledged(each.row.tenant)).leaves
+    return started
+  }
+
   /** A pass over the store for all that have grown much, from the first new leaf to the last; the others leaf by leaf. */
   async #reread(due: readonly Reread[], signal: AbortSignal | undefined): Promise<void> {
     const many = due.filter(({ row, next }) => row.size - next > READ_SINGLY)
@@ -199,16 +209,29 @@ export class CheckpointSigner {
 
   /** Only the next leaf's own bytes are taken: other records, and one that changed since it was read, are passed over. */
   #grow(reread: Reread, record: ReadRecord): void {
-    const { row, tree, heads, next } = reread
-    if (next >= row.size) return
+    this.#growLost(reread)
+    if (reread.next >= reread.row.size) return
     const { header, stream } = record
     if (!header.includes(`"dataDigest":"${dataDigest(record.salt, record.data)}"`)) return
     if (!header.includes(`"stream":${JSON.stringify(stream)}`)) return
     const leaf = leafHash(header)
-    if (!sameHash(leaf, this.#projectedLeaf(reread))) return
-    if (next >= heads.size && !heads.add(stream, leaf)) return
+    this.#growBy(reread, stream, leaf)
+  }
+
+  #growLost(reread: Reread): void {
+    for (;;) {
+      const lost = reread.next < reread.row.size ? reread.lost?.get(reread.next) : undefined
+      if (lost === undefined || !this.#growBy(reread, lost.stream, digestBytes(lost.digest))) return
+    }
+  }
+
+  #growBy(reread: Reread, stream: string, leaf: Uint8Array): boolean {
+    const { tree, heads, next } = reread
+    if (!sameHash(leaf, this.#projectedLeaf(reread))) return false
+    if (next >= heads.size && !heads.add(stream, leaf)) return false
     if (next >= tree.size) tree.append(leaf)
     reread.next += 1
+    return true
   }
 
   /** Hash of the next leaf, as the projection has it. */

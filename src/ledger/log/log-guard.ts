@@ -8,8 +8,10 @@ import { parseNote } from '../../merkle/signed-note.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type EventStore, type Position, readOne } from '../../store/event-store.ts'
+import { LOST_EVENT_ID } from './acknowledgements.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { knownNotes } from './known-notes.ts'
+import { leavesUpTo } from './leaf-places.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { leafAt, lostTail, missingFault } from './log-stops.ts'
@@ -148,13 +150,21 @@ function lacksUnnamed({ store, logStore, sealer, log }: LogDeps, missing: readon
   for (const position of missing) {
     if (seen === undefined || store.comparePositions(position, seen) > 0) break
     const leaf = leafAt({ store, logStore }, position)
-    unnamed ||= leaf === undefined
+    unnamed ||= leaf === undefined && !isPassedAt({ store, logStore }, position)
     if (leaf === undefined) continue
     const { tenant, stream, revision } = leaf
     log.error({ tenant, stream, revision }, 'the store has lost this event, which the log has: put it back from a copy')
     sealer.faultFound(missingFault(leaf))
   }
   return unnamed && gap === undefined
+}
+
+/** Whether the next leaf of a log behind a position is that of an event which is acknowledged as lost. */
+function isPassedAt({ store, logStore }: Pick<LogDeps, 'store' | 'logStore'>, position: Position): boolean {
+  const places = { leaves: logStore, comparePositions: store.comparePositions.bind(store) }
+  return logStore
+    .holedLogs()
+    .some((log) => logStore.leaf(log.tenant, leavesUpTo(places, log, position))?.eventId === LOST_EVENT_ID)
 }
 
 /** A position that the file has not come to yet. */

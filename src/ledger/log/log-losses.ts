@@ -1,8 +1,8 @@
 /** @module What the rows of the logs' file come to: losses, and what is known of a stream. */
 import type { Loss } from '../../../schemas/loss.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
-import type { LogProgress, LogStop, LogStreamRow } from '../../store/log-store.ts'
-import { NOTES_GONE } from '../ledger-stats.ts'
+import type { LogHole, LogProgress, LogStop, LogStreamRow } from '../../store/log-store.ts'
+import { ACKNOWLEDGED, NOTES_GONE } from '../ledger-stats.ts'
 import type { KnownHead } from './tenant-logs.ts'
 
 /** Positions of the store have no record, and no stream accounts for them. */
@@ -22,6 +22,10 @@ export function lossesOfStore(progress: Pick<LogProgress, 'gap' | 'notes'> | und
 /** A record that lies in another tenant's stream is not named to this one. */
 export function stopLoss(tenant: string, { code, stream, revision }: LogStop): Loss {
   return { scope: 'tenant', code, ...(streamTenant(stream) === tenant && { stream, revision }) }
+}
+
+export function holeLoss({ stream, revision }: LogHole): Loss {
+  return { scope: 'run', code: ACKNOWLEDGED, stream, revision }
 }
 
 /** Undefined where it is another ledger's stream, or nothing is known of it. */

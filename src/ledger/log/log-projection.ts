@@ -3,6 +3,7 @@
  * An event that does not verify in its place stops its tenant's log there; a stream of which nothing is ours is foreign and has no leaf.
  */
 
+import { isAcknowledgement, type LostEvent, lostEventsIn, placeText } from '../../../schemas/acknowledged-loss.ts'
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { parseJsonOrUndefined } from '../../../schemas/json.ts'
@@ -25,12 +26,22 @@ import { type Attested, type LostEvents, type Position, type ReadRecord, readOne
 import type { KnownNotes, LeafRow, LogBatch, LogStop } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
+import { ACKNOWLEDGEMENTS_MAX, Acknowledgements, LOST_EVENT_ID, type OnRecord } from './acknowledgements.ts'
 import { logsStoppedBy } from './broken-record.ts'
 import { knownNotes } from './known-notes.ts'
 import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { lossesOfStore } from './log-losses.ts'
-import { CHECKPOINT_MISMATCH, Gaps, judgedDigest, MISSING, nameMissing, unnamedIn, whatIsOver } from './log-stops.ts'
+import {
+  CHECKPOINT_MISMATCH,
+  Gaps,
+  isLostTailAcknowledged,
+  judgedDigest,
+  MISSING,
+  nameMissing,
+  unnamedIn,
+  whatIsOver,
+} from './log-stops.ts'
 import { noteLost } from './lost-streams.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
@@ -43,6 +54,13 @@ interface PageChanges {
   readonly gaps: Gaps
 }
 
+/** Where a pass goes past what is lost. */
+interface Passing {
+  readonly tree: TenantTree
+  readonly passing: OnRecord
+  readonly changes: PageChanges
+}
+
 const NOTHING = { logs: [], tiles: [], streams: [], leaves: [] } as const
 /** Positions without a record that are told apart. */
 const MISSING_MAX = 100
@@ -51,6 +69,9 @@ export class LogProjection {
   readonly #deps: LogDeps
   readonly #origin: string
   readonly #caches: LogCaches
+  readonly #acknowledged: Acknowledgements
+  /** Losses that a pass goes past, of each tenant whose log met one. */
+  readonly #passing = new Map<string, OnRecord>()
   /** The file was filled from the store's first event on by this process, so that it lacks no stream. */
   #fromStart = false
   #catchingUp: Promise<void> | undefined
@@ -64,6 +85,7 @@ export class LogProjection {
     this.#deps = deps
     this.#origin = origin
     this.#caches = caches
+    this.#acknowledged = new Acknowledgements(deps)
     // What is kept at hand is ahead of an empty file.
     deps.logStore.onRenewed(() => this.forget())
   }
@@ -89,6 +111,11 @@ export class LogProjection {
     const tree = new TenantTree(this.#deps.logStore, tenant, this.#deps.logStore.log(tenant))
     this.#caches.trees.set(tenant, tree, tree.bytes)
     return tree
+  }
+
+  /** The losses of a tenant that are acknowledged on record, as the store is now. */
+  acknowledged(tenant: string): Promise<OnRecord> {
+    return this.#acknowledged.of(tenant)
   }
 
   /** What the store has lost that no log can name. */
@@ -195,7 +222,37 @@ export class LogProjection {
   /** Why the file is to be made anew, where something that it lacked is there now. */
   whatIsOver(): Promise<string | undefined> {
     const { store, logStore } = this.#deps
-    return whatIsOver({ store, logStore }, (stopped) => this.#isNextThere(stopped))
+    return whatIsOver(
+      { store, logStore },
+      {
+        isNext: (stopped) => this.#isNextThere(stopped),
+        isPassed: (tenant, stopped) => this.#isPassed(tenant, stopped),
+      },
+    )
+  }
+
+  /** Whether what stopped a log was acknowledged since, and no pass has gone past it yet. */
+  async #isPassed(tenant: string, stopped: LogStop): Promise<boolean> {
+    const { store, logStore } = this.#deps
+    const onRecord = await this.#acknowledged.of(tenant)
+    if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return false
+    const revision = Math.min(stopped.revision, this.#stream(stopped.stream).expected.revision)
+    const isOver =
+      stopped.lostLeaf === undefined
+        ? onRecord.places.has(placeText({ stream: stopped.stream, revision }))
+        : await isLostTailAcknowledged({ store, logStore }, { tenant, from: stopped.lostLeaf, onRecord })
+    if (isOver) this.#passing.set(tenant, onRecord)
+    return isOver
+  }
+
+  /** What is met may be acknowledged further on: then the log begins again, and goes past it. */
+  async #passFrom(tenant: string): Promise<void> {
+    const onRecord = await this.#acknowledged.of(tenant)
+    if (onRecord.places.size === (this.#passing.get(tenant)?.places.size ?? 0)) return
+    this.#passing.set(tenant, onRecord)
+    const reason = `losses of ${tenant} are acknowledged`
+    this.renew(reason)
+    throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
   }
 
   /** In its place, too: one that lies behind the stop is met after it again, and the file would be made anew without an end. */
@@ -227,7 +284,7 @@ export class LogProjection {
     const lost = [...attested.lost].sort((one, other) => store.comparePositions(one.position, other.position))
     for (const record of page) {
       while (lost[0] !== undefined && store.comparePositions(lost[0].position, record.position) < 0)
-        this.#takeLost(lost.shift(), changes)
+        await this.#takeLost(lost.shift(), changes)
       if (store.densePositions === true) gaps.between(before, record.position)
       before = record.position
       await this.#take(record, changes)
@@ -285,7 +342,7 @@ export class LogProjection {
   }
 
   /** The log that lacks them stops there. One that has the first of them says so by itself. */
-  #takeLost(lost: LostEvents | undefined, changes: PageChanges): void {
+  async #takeLost(lost: LostEvents | undefined, changes: PageChanges): Promise<void> {
     const tenant = lost && streamTenant(lost.stream)
     if (lost === undefined || tenant === undefined || isValueStream(lost.stream)) return
     const { stream, revision, position } = lost
@@ -294,6 +351,8 @@ export class LogProjection {
     sealer.faultFound({ stream, revision, code: MISSING, message: 'its writer attested it, and the store has it not' })
     const tree = changes.trees.get(tenant) ?? this.tree(tenant)
     if (expected.revision > revision || tree.stopped !== undefined) return
+    if (this.#passing.get(tenant)?.places.has(placeText(lost)) === true) return
+    await this.#passFrom(tenant)
     tree.stopped = { position, stream, revision, code: MISSING }
     changes.trees.set(tenant, tree)
     log.error(
@@ -313,27 +372,74 @@ export class LogProjection {
     const { stream } = record
     if (isValueStream(stream)) return
     const tenant = streamTenant(stream)
-    const state = changes.streams.get(stream) ?? this.#stream(stream)
-    if (state.foreign) return
+    if ((changes.streams.get(stream) ?? this.#stream(stream)).foreign) return
     const tree = tenant === undefined ? undefined : (changes.trees.get(tenant) ?? this.tree(tenant))
     if (tree?.stopped !== undefined) return
+    const passing = this.#passing.get(tenant ?? '')
+    if (tree !== undefined && passing !== undefined) this.#passUpTo(record, { tree, passing, changes })
+    const state = changes.streams.get(stream) ?? this.#stream(stream)
     if (record.revision > 0 && state.expected.revision === 0) await this.#missed(stream)
 
     // Awaiting what is there already would cost a turn for each record.
     const first = this.#check(record, state.expected)
     const found = first.ok ? { record, checked: first } : await this.#again(record, state.expected)
+    const lost = found.checked.ok ? undefined : passing?.places.get(placeText(record))
+    if (tree !== undefined && lost !== undefined && this.#passLost(lost, { tree, at: record, changes })) return
     if (tenant === undefined || tree === undefined || !found.checked.ok)
       return this.#takeBroken(found.record, changes, found.checked.ok ? [] : found.checked.faults)
     const { header, digest } = found.checked
     if (header.type === 'LogKeyRotated' && stream === SYSTEM_STREAM) this.#learnKey(found.record)
-    if (isCheckpoint(header) && !this.#signed(tree, found.record))
+    if (isCheckpoint(header) && !this.#signed(tree, found.record)) {
+      await this.#passFrom(tenant)
       return this.#stop(tree, record, changes, CHECKPOINT_MISMATCH)
+    }
+    if (isAcknowledgement(found.record.header)) await this.#takeAcknowledgement(tree, header, found.record)
     if (isStamp(header)) takeStamp(tree, header, found.record)
     if (!isCheckpoint(header) && !isStamp(header)) tree.lastFactIndex = tree.size
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
     tree.append(digestBytes(digest))
     changes.trees.set(tenant, tree)
     changes.streams.set(stream, { expected: nextExpectation(found.checked), foreign: false })
+  }
+
+  /** Lost events whose leaves come before that of this record. */
+  #passUpTo(record: ReadRecord, { tree, passing, changes }: Passing): void {
+    for (;;) {
+      const lost = passing.leaves.get(tree.size)
+      if (lost === undefined || placeText(lost) === placeText(record)) return
+      if (!this.#passLost(lost, { tree, at: record, changes })) return
+      changes.gaps.explained(1)
+    }
+  }
+
+  /** The leaf of an event that is lost for good; false where it is not due. */
+  #passLost(lost: LostEvent, { tree, at, changes }: Omit<Passing, 'passing'> & { readonly at: ReadRecord }): boolean {
+    const { stream, revision, digest, index } = lost
+    const { expected, foreign } = changes.streams.get(stream) ?? this.#stream(stream)
+    if (foreign || expected.revision !== revision || index !== tree.size) return false
+    const { tenant } = tree
+    changes.leaves.push({ tenant, index, stream, revision, position: at.position, eventId: LOST_EVENT_ID })
+    tree.lastFactIndex = index
+    tree.append(digestBytes(digest))
+    changes.trees.set(tenant, tree)
+    changes.streams.set(stream, {
+      expected: { ...expected, revision: revision + 1, prevDigest: digest },
+      foreign: false,
+    })
+    return true
+  }
+
+  /** What it names is a leaf before it, or the log begins again. */
+  async #takeAcknowledgement(tree: TenantTree, { stream, tenant, type }: Header, { data }: ReadRecord): Promise<void> {
+    const lost = lostEventsIn(data)
+    const [first] = lost
+    const isOwn = type === 'LossAcknowledged' && stream === ledgerStream(tenant)
+    if (first === undefined || !isOwn || streamTenant(first.stream) !== tenant) return
+    const isLeaf = ({ index, digest }: LostEvent): boolean =>
+      index < tree.size && sameHash(tree.read({ level: 0, index }), digestBytes(digest))
+    if (!lost.every(isLeaf)) await this.#passFrom(tenant)
+    if (tree.holes.length < ACKNOWLEDGEMENTS_MAX)
+      tree.holes = [...tree.holes, { stream: first.stream, revision: first.revision }]
   }
 
   /** Events of a stream were seen before, its row would say which: without it the stream would pass for another's, in no log. */
@@ -395,7 +501,9 @@ export class LogProjection {
     reportFaults(this.#deps.sealer, record, faults)
     for (const tenant of tenants) {
       const tree = changes.trees.get(tenant) ?? this.tree(tenant)
-      if (tree.stopped === undefined) this.#stop(tree, record, changes, code)
+      if (tree.stopped !== undefined) continue
+      await this.#passFrom(tenant)
+      this.#stop(tree, record, changes, code)
     }
   }
 

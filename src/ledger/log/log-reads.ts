@@ -20,8 +20,9 @@ import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
-import { headKnownBy, lossesOfStore, stopLoss } from './log-losses.ts'
+import { headKnownBy, holeLoss, lossesOfStore, stopLoss } from './log-losses.ts'
 import type { LogProjection } from './log-projection.ts'
+import { lostHere, lostPlaces } from './lost-here.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type {
   ConsistencyProof,
@@ -41,7 +42,20 @@ import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
-type OwnReads = Omit<Reads, 'facts' | 'catchUp' | 'stops' | 'successions' | 'leafRecords' | 'knownHead' | 'leaves'>
+type OwnReads = Omit<
+  Reads,
+  | 'holed'
+  | 'acknowledged'
+  | 'lostAt'
+  | 'lostPlaces'
+  | 'facts'
+  | 'catchUp'
+  | 'stops'
+  | 'successions'
+  | 'leafRecords'
+  | 'knownHead'
+  | 'leaves'
+>
 
 interface ReadsParts {
   readonly projection: LogProjection
@@ -60,6 +74,11 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     state: (tenant) => reads.state(tenant),
     facts: (tenant) => parts.projection.tree(tenant).lastFactIndex + 1,
     losses: (tenant) => reads.losses(tenant),
+    openLosses: (tenant) => reads.openLosses(tenant),
+    lostAt: (place) => lostHere(deps, place),
+    lostPlaces: (tenant) => lostPlaces(deps, tenant),
+    holed: () => deps.logStore.holedLogs().map(({ tenant }) => tenant),
+    acknowledged: (tenant) => parts.projection.acknowledged(tenant),
     stops: () => stopsOf(deps.logStore),
     catchUp: () => parts.indexing.catchUp(),
     lostUncovered: (tenant) => reads.lostUncovered(tenant),
@@ -108,6 +127,10 @@ class LogReads implements OwnReads {
 
   /** That of the store first: it is the wider one. */
   losses(tenant: string): readonly Loss[] {
+    return [...this.openLosses(tenant), ...this.#projection.tree(tenant).holes.map(holeLoss)]
+  }
+
+  openLosses(tenant: string): readonly Loss[] {
     const { stopped } = this.#projection.tree(tenant)
     return [...this.#projection.lossesOfStore, ...(stopped === undefined ? [] : [stopLoss(tenant, stopped)])]
   }
@@ -142,7 +165,7 @@ class LogReads implements OwnReads {
     size: number,
   ): { ok: false; code: LogRefusalCode; size: number } {
     if (this.#isBeingMade()) return refused('being-made', size)
-    return refused(this.losses(tenant).length > 0 ? 'log-stopped' : code, size)
+    return refused(this.openLosses(tenant).length > 0 ? 'log-stopped' : code, size)
   }
 
   async timestamp(tenant: string, to?: number): Promise<LogAnswer<TimestampedCheckpoint>> {

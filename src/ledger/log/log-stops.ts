@@ -10,6 +10,7 @@ import {
 } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogRow, LogStop, LogStore } from '../../store/log-store.ts'
 import type { SealFault } from '../identity/sealer.ts'
+import type { OnRecord } from './acknowledgements.ts'
 import { leafHashAt } from './leaf-hash.ts'
 import { leavesUpTo } from './leaf-places.ts'
 import type { LogDeps } from './log-deps.ts'
@@ -36,13 +37,24 @@ type StopDeps = Pick<LogDeps, 'store' | 'logStore'>
 type LeavesAndTiles = Pick<LogStore, 'leaf' | 'tile'>
 
 /** Why the file has to be made again: what stopped a log, or was missing, is there now. Undefined where nothing changed. */
-export async function whatIsOver(deps: StopDeps, isNext: Stopped['isNext']): Promise<string | undefined> {
+export async function whatIsOver(
+  deps: StopDeps,
+  {
+    isNext,
+    isPassed,
+  }: Pick<Stopped, 'isNext'> & {
+    /** Whether the loss is acknowledged. */
+    readonly isPassed: (tenant: string, stopped: LogStop) => Promise<boolean>
+  },
+): Promise<string | undefined> {
   const { store, logStore } = deps
   const gap = logStore.progress()?.gap
   if (gap !== undefined && (await store.recordAt(gap.first)) !== undefined) return 'an event that was gone is back'
   for (const { tenant, stopped } of logStore.stoppedLogs().slice(0, STOPS_AT_ONCE)) {
-    if (stopped !== undefined && (await isOver(deps, { tenant, stopped, isNext })))
+    if (stopped === undefined) continue
+    if (await isOver(deps, { tenant, stopped, isNext }))
       return `what stopped the log of ${tenant} is not there any more`
+    if (await isPassed(tenant, stopped)) return `what stopped the log of ${tenant} is acknowledged as lost`
   }
   return undefined
 }
@@ -61,6 +73,17 @@ async function isOver(deps: StopDeps, { tenant, stopped, isNext }: Stopped): Pro
   if (stopped.digest === undefined) return record !== undefined
   if (record === undefined || judgedDigest(record) !== stopped.digest) return true
   return stopped.code !== CHECKPOINT_MISMATCH && isNext(stopped)
+}
+
+/** Whether each leaf at the end of a log is in the store, or acknowledged as lost. */
+export async function isLostTailAcknowledged(
+  deps: StopDeps,
+  { tenant, from, onRecord }: { readonly tenant: string; readonly from: number; readonly onRecord: OnRecord },
+): Promise<boolean> {
+  const size = deps.logStore.log(tenant)?.size ?? 0
+  for (const { index } of deps.logStore.leaves(tenant, from, Math.min(size, from + LOST_MAX)))
+    if (!onRecord.leaves.has(index) && !(await holdsLeaf(deps, tenant, index))) return false
+  return size <= from + LOST_MAX
 }
 
 /** For who only reads: whether the event that stopped a log is in its place in the store now, and sound by itself. */

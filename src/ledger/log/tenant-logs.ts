@@ -5,6 +5,8 @@ import type { TileId } from '../../merkle/tile-path.ts'
 import type { Position, RecordPages } from '../../store/event-store.ts'
 import type { LeafReader } from '../../store/log-store.ts'
 import type { LogStopped } from '../ledger-stats.ts'
+import type { OnRecord } from './acknowledgements.ts'
+import type { LostHere, LostPlace } from './lost-here.ts'
 
 /** Why a log has no answer. */
 export type LogRefusalCode =
@@ -142,8 +144,18 @@ export interface TenantLogs {
   state(tenant: string): LogState
   /** Leaves up to the last one that is neither a checkpoint nor its time-stamp: what a checkpoint is due for. */
   facts(tenant: string): number
-  /** Where the log stopped, and whether events of the store are gone that no log can name: nothing of the tenant is whole behind that. */
+  /** Where the log stopped, what it went past, and whether events of the store are gone that no log can name. */
   losses(tenant: string): readonly Loss[]
+  /** Those of them that nobody has acknowledged: the log does not go on. */
+  openLosses(tenant: string): readonly Loss[]
+  /** Whether an event is lost at this moment, and which one it was. */
+  lostAt(place: LostPlace): Promise<LostHere>
+  /** Where a log that stopped could go on: the first lost event of each stream that it stopped for. */
+  lostPlaces(tenant: string): readonly Pick<LostPlace, 'stream' | 'revision'>[]
+  /** Tenants whose log went on past a loss that was acknowledged. */
+  holed(): readonly string[]
+  /** The losses of a tenant that are acknowledged on record. */
+  acknowledged(tenant: string): Promise<OnRecord>
   /** All logs that stopped. */
   stops(): readonly LogStopped[]
   /** Leaves that no checkpoint covers yet, and whose events the store holds no more, or holds otherwise; the first twenty. */

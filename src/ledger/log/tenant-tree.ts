@@ -4,7 +4,7 @@ import { HASH_BYTES } from '../../merkle/hashes.ts'
 import { type HashReader, rangeRoot } from '../../merkle/subtrees.ts'
 import { tileHashReader } from '../../merkle/tile-hashes.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from '../../merkle/tile-path.ts'
-import type { LogRow, LogStamp, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
+import type { LogHole, LogRow, LogStamp, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
 
 const TILE_BYTES = TILE_WIDTH * HASH_BYTES
 /** Beside its tiles: the hashes of its right edge, one a level, and its own members. */
@@ -26,6 +26,7 @@ export class TenantTree {
   note: string | undefined
   stamp: LogStamp | undefined
   stopped: LogStop | undefined
+  holes: readonly LogHole[]
   readonly #store: Pick<LogStore, 'tile'>
   readonly #tree: CompactTree
   /** The last tile of each level. */
@@ -41,6 +42,7 @@ export class TenantTree {
     this.note = row?.note
     this.stamp = row?.stamp
     this.stopped = row?.stopped
+    this.holes = row?.holes ?? []
     this.#tree = CompactTree.of(row?.size ?? 0, this.read)
   }
 
@@ -70,7 +72,7 @@ export class TenantTree {
       return { tenant: this.tenant, level, index, hashes: bytes.subarray(0, length) }
     })
     this.#dirty.clear()
-    const { tenant, size, lastFactIndex, signedSize, note, stamp, stopped } = this
+    const { tenant, size, lastFactIndex, signedSize, note, stamp, stopped, holes } = this
     const log = {
       tenant,
       size,
@@ -79,6 +81,7 @@ export class TenantTree {
       ...(note !== undefined && { note }),
       ...(stamp && { stamp }),
       ...(stopped && { stopped }),
+      ...(holes.length > 0 && { holes }),
     }
     return { log, tiles }
   }

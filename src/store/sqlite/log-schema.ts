@@ -11,9 +11,11 @@ CREATE TABLE logs (
   signed_size INTEGER NOT NULL,
   note TEXT,
   stamp TEXT,
-  stopped TEXT
+  stopped TEXT,
+  holes TEXT
 ) STRICT;
 CREATE INDEX logs_due ON logs (id) WHERE stopped IS NULL AND last_fact >= signed_size;
+CREATE INDEX logs_holed ON logs (id) WHERE holes IS NOT NULL;
 CREATE TABLE log_streams (
   id INTEGER PRIMARY KEY,
   stream TEXT NOT NULL UNIQUE,
@@ -65,7 +67,7 @@ CREATE TABLE progress (
 
 /** What the seal of the file covers. Leaves and tiles are checked against the signed checkpoints and the stored events instead. */
 export const LOG_SEALED = [
-  { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stamp', 'stopped'] },
+  { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stamp', 'stopped', 'holes'] },
   {
     name: 'log_streams',
     columns: ['stream', 'next_revision', 'prev_digest', 'prev_time', 'min_ring_index', 'is_foreign'],

@@ -10,6 +10,7 @@ import type {
   LeafPlace,
   LeafRow,
   LogBatch,
+  LogHole,
   LogProgress,
   LogRow,
   LogStamp,
@@ -60,6 +61,7 @@ interface LogColumns {
   readonly note: string | null
   readonly stamp: string | null
   readonly stopped: string | null
+  readonly holes: string | null
 }
 
 type ProgressColumns = Omit<LogProgress, 'gap' | 'notes'> & {
@@ -80,7 +82,7 @@ interface StreamColumns {
 const SEALED_AS = 'log'
 const PROGRESS_ROW = 1
 
-const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stamp, stopped'
+const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stamp, stopped, holes'
 
 function prepareStatements(db: Database) {
   return {
@@ -101,10 +103,11 @@ function prepareStatements(db: Database) {
     ),
     signed: db.prepare<[], { readonly tenant: string }>('SELECT tenant FROM logs WHERE note IS NOT NULL'),
     stopped: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NOT NULL`),
+    holed: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE holes IS NOT NULL`),
     saveLog: db
-      .prepare<unknown[], number>(`INSERT INTO logs (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
+      .prepare<unknown[], number>(`INSERT INTO logs (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (tenant) DO UPDATE SET size = excluded.size, last_fact = excluded.last_fact, signed_size = excluded.signed_size,
-          note = excluded.note, stamp = excluded.stamp, stopped = excluded.stopped RETURNING id`)
+          note = excluded.note, stamp = excluded.stamp, stopped = excluded.stopped, holes = excluded.holes RETURNING id`)
       .pluck(),
     stream: db.prepare<[string], StreamColumns>('SELECT * FROM log_streams WHERE stream = ?'),
     saveStream: db
@@ -181,6 +184,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     return this.#statements.stopped.all().map(toLog)
   }
 
+  holedLogs(): readonly LogRow[] {
+    return this.#statements.holed.all().map(toLog)
+  }
+
   logs(): readonly LogRow[] {
     return this.#statements.logs.all().map(toLog)
   }
@@ -241,10 +248,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     const logIds = new Map<string, number | undefined>()
     for (const log of logs) {
       const { tenant, size, lastFactIndex, signedSize, note = null } = log
-      const [stamp, stopped] = [log.stamp, log.stopped].map((part) =>
+      const [stamp, stopped, holes] = [log.stamp, log.stopped, log.holes].map((part) =>
         part === undefined ? null : JSON.stringify(part),
       )
-      const write = () => saveLog.get(tenant, size, lastFactIndex, signedSize, note, stamp, stopped)
+      const write = () => saveLog.get(tenant, size, lastFactIndex, signedSize, note, stamp, stopped, holes)
       logIds.set(tenant, this.#replaced('logs', logAt.get(tenant), write))
     }
     const streamIds = new Map<string, number | undefined>()
@@ -288,6 +295,7 @@ function toLog({ tenant, size, last_fact: lastFactIndex, signed_size: signedSize
     ...(more.note !== null && { note: more.note }),
     ...(more.stamp !== null && { stamp: parseJson<LogStamp>(more.stamp) }),
     ...(more.stopped !== null && { stopped: parseJson<LogStop>(more.stopped) }),
+    ...(more.holes !== null && { holes: parseJson<readonly LogHole[]>(more.holes) }),
   }
 }
 

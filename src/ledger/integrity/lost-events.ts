@@ -1,0 +1,152 @@
+/** @module What a tenant has lost, and that a loss which cannot be had again be acknowledged (LOG-63 to LOG-65). */
+import { placeText } from '../../../schemas/acknowledged-loss.ts'
+import type { AcknowledgeLoss, AcknowledgementAnswer, LossItem } from '../../../schemas/answers/losses.ts'
+import type { EventBody } from '../../../schemas/events.ts'
+import type { Json } from '../../../schemas/json.ts'
+import type { Caller } from '../../access/caller.ts'
+import { ofWholeTenant } from '../../access/check-access.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { streamTenant } from '../../signing/stream-tenant.ts'
+import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import type { LostHere, LostPlace } from '../log/lost-here.ts'
+import type { TenantLogs } from '../log/tenant-logs.ts'
+import type { Log } from '../ports.ts'
+import type { Answered } from '../subjects/subjects.ts'
+import type { KnownLosses } from './known-losses.ts'
+import type { LostEvents } from './losses.ts'
+import type { OpenIntegrity } from './open-integrity.ts'
+
+export interface LostEventsDeps {
+  readonly logs:
+    | Pick<TenantLogs, 'acknowledged' | 'catchUp' | 'lostAt' | 'lostPlaces' | 'openLosses' | 'publish'>
+    | undefined
+  readonly losses: KnownLosses
+  readonly integrity: Pick<OpenIntegrity, 'present'>
+  readonly facts: LedgerFacts
+  readonly log: Log
+}
+
+/** What is seen may change between the look and the record of it: then it is looked again, so often. */
+const LOOKS_MAX = 3
+
+export function lostEvents(deps: LostEventsDeps): LostEvents {
+  const within = async <T>(caller: Caller, work: () => Promise<Answered<T>>): Promise<Answered<T>> => {
+    const outside = ofWholeTenant(caller)
+    return outside === undefined ? work() : { ok: false, refusal: outside }
+  }
+  return {
+    list: (caller) => within(caller, async () => ({ ok: true, value: { items: await itemsOf(deps, caller.tenant) } })),
+    acknowledge: (caller, asked) => within(caller, () => acknowledged(deps, caller, asked)),
+  }
+}
+
+async function itemsOf({ logs, losses, integrity }: LostEventsDeps, tenant: string): Promise<LossItem[]> {
+  await logs?.catchUp()
+  const onRecord = await logs?.acknowledged(tenant)
+  const open = new Map<string, LossItem>()
+  const isOpen = (place: Pick<LostPlace, 'stream' | 'revision'>): boolean =>
+    onRecord?.places.has(placeText(place)) !== true
+  for (const { stream, revision } of logs?.lostPlaces(tenant) ?? [])
+    if (isOpen({ stream, revision }))
+      open.set(placeText({ stream, revision }), {
+        state: 'open',
+        scope: 'tenant',
+        code: 'log-stopped',
+        stream,
+        revision,
+      })
+  for (const { stream, revision, code } of integrity.present({ tenant }))
+    if (isOpen({ stream, revision }) && !open.has(placeText({ stream, revision })))
+      open.set(placeText({ stream, revision }), { state: 'open', scope: 'run', code, stream, revision })
+  const ofStore = losses({ tenant }).filter(({ scope }) => scope === 'store')
+  const known = onRecord?.acknowledgements ?? []
+  return [
+    ...ofStore.map(({ scope, code }) => ({ state: 'open', scope, code }) as const),
+    ...open.values(),
+    ...known.map(
+      ({ stream, from, to, code, reason, actor, time, event }): LossItem => ({
+        ...{ state: 'acknowledged', scope: 'run', stream, revision: from, code, to, reason },
+        ...{ acknowledgedBy: actor, acknowledgedAt: time, event },
+      }),
+    ),
+  ]
+}
+
+async function acknowledged(
+  deps: LostEventsDeps,
+  caller: Caller,
+  { stream, revision, reason }: AcknowledgeLoss,
+): Promise<Answered<AcknowledgementAnswer>> {
+  const { logs } = deps
+  const { tenant } = caller
+  if (logs === undefined || streamTenant(stream) !== tenant) return { ok: false, refusal: notLost(stream, revision) }
+  await logs.catchUp()
+  const place = { tenant, stream, revision }
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    const before = (await logs.acknowledged(tenant)).acknowledgements.find(
+      (each) => each.stream === stream && each.from === revision,
+    )
+    if (before !== undefined) return answered(deps, tenant, { status: 'known', ...before })
+    const seen = await logs.lostAt(place)
+    if (seen.kind !== 'lost') return { ok: false, refusal: refused(seen, place) }
+    const data: EventBody<'LossAcknowledged'> = { v: 1, ...seen.lost, reason }
+    if (await isRecorded(deps, { caller, data, place }))
+      return answered(deps, tenant, { status: 'acknowledged', ...seen.lost })
+  }
+  const detail = 'what is lost there changed while it was put on record: nothing was written; ask again'
+  return { ok: false, refusal: refusal('contended', detail, { retryAfterMs: 1_000 }) }
+}
+
+interface Recording {
+  readonly caller: Caller
+  readonly data: EventBody<'LossAcknowledged'>
+  readonly place: LostPlace
+}
+
+/** False where another was first, or the loss is not as it was any more when its place in the stream was taken. */
+async function isRecorded({ logs, facts }: LostEventsDeps, { caller, data, place }: Recording): Promise<boolean> {
+  const { reason } = data
+  let isChanged = false
+  const exists = async (): Promise<boolean> => {
+    const onRecord = await logs?.acknowledged(caller.tenant)
+    const now = await logs?.lostAt(place)
+    const isSame = now?.kind === 'lost' && JSON.stringify({ v: 1, ...now.lost, reason }) === JSON.stringify(data)
+    isChanged = !isSame || onRecord?.places.has(placeText(place)) === true
+    return isChanged
+  }
+  await facts.record(
+    { tenant: caller.tenant, type: 'LossAcknowledged', data: data as unknown as Json, by: caller },
+    exists,
+  )
+  return !isChanged
+}
+
+async function answered(
+  { logs, log, integrity }: LostEventsDeps,
+  tenant: string,
+  { status, stream, from, to }: Omit<AcknowledgementAnswer, 'open'>,
+): Promise<Answered<AcknowledgementAnswer>> {
+  // It is on record: what the log comes to is not to hide that.
+  await logs
+    ?.publish()
+    .catch((error: unknown) => log.warn({ err: error, tenant }, 'a loss is acknowledged; the log goes on later'))
+  const onRecord = await logs?.acknowledged(tenant)
+  const broke = integrity.present({ tenant }).filter((row) => onRecord?.places.has(placeText(row)) !== true)
+  const open = logs?.openLosses(tenant) ?? []
+  return { ok: true, value: { status, stream, from, to, open: open.length + broke.length } }
+}
+
+function refused(seen: Exclude<LostHere, { kind: 'lost' }>, { stream, revision }: LostPlace): Refusal {
+  if (seen.kind === 'not-lost') return notLost(stream, revision)
+  return refusal(
+    'loss-unknown',
+    `${placeText({ stream, revision })} is lost, and ${seen.why}: the log cannot go on past it; put the event back from a copy of the store, or log.db from one that still knows it`,
+  )
+}
+
+function notLost(stream: string, revision: number): Refusal {
+  return refusal(
+    'loss-not-found',
+    `this ledger sees no loss at ${placeText({ stream, revision })}: "countersign losses list" names the places that it sees`,
+  )
+}

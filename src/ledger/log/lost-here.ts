@@ -1,0 +1,172 @@
+/** @module Whether an event of a tenant is lost at this moment, and which event it was: what an acknowledgement of the loss names (LOG-63). */
+
+import { ACKNOWLEDGED_MAX } from '../../../schemas/events/loss-acknowledged.ts'
+import type { EventBody } from '../../../schemas/events.ts'
+import { leafHash, sameHash } from '../../merkle/hashes.ts'
+import { digestText, recordDigest } from '../../signing/digests.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
+import type { LogStop, LogStore } from '../../store/log-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import { sealFaults } from '../read/record-seal.ts'
+import { leafHashAt } from './leaf-hash.ts'
+import { leavesUpTo } from './leaf-places.ts'
+import { CHECKPOINT_MISMATCH, MISSING } from './log-stops.ts'
+
+type Body = EventBody<'LossAcknowledged'>
+/** All of the body but the reason. */
+export type Lost = Omit<Body, 'v' | 'reason'>
+
+export type LostHere =
+  | { readonly kind: 'lost'; readonly lost: Lost }
+  /** The event is in its place and sound, or there never was one. */
+  | { readonly kind: 'not-lost' }
+  /** It is lost, and nothing says which event it was, or which leaf: no log can go on past it. */
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export interface LostHereDeps {
+  readonly store: Pick<EventStore, 'readStream' | 'comparePositions' | 'missingPositions'>
+  readonly logStore: Pick<LogStore, 'log' | 'leaf' | 'leafPlaces' | 'tile' | 'stream'>
+  readonly sealer: Sealer
+}
+
+export interface LostPlace {
+  readonly tenant: string
+  readonly stream: string
+  readonly revision: number
+}
+
+const PLACES_AT_ONCE = 4_096
+/** Positions without a record that are looked at for the one that the event had. */
+const MISSING_MAX = 100
+/** With these alone the header is the one that was sealed. */
+const OF_THE_BODY: ReadonlySet<string> = new Set(['data-digest', 'data-not-canonical'])
+
+export async function lostHere(deps: LostHereDeps, place: LostPlace): Promise<LostHere> {
+  const leaves = leavesFrom(deps, place)
+  return leaves.has(place.revision) ? byItsLeaf(deps, place, leaves) : byItsNeighbours(deps, place)
+}
+
+/** Index of the leaf of each event of the stream from the place on, by revision. */
+function leavesFrom({ logStore }: LostHereDeps, { tenant, stream, revision }: LostPlace): ReadonlyMap<number, number> {
+  const found = new Map<number, number>()
+  const size = logStore.log(tenant)?.size ?? 0
+  for (let from = 0; from < size; from += PLACES_AT_ONCE)
+    for (const [index, name, at] of logStore.leafPlaces(tenant, from, Math.min(size, from + PLACES_AT_ONCE)))
+      if (name === stream && at >= revision) found.set(at, index)
+  return found
+}
+
+/** The log has them: so many one after the other are lost. */
+async function byItsLeaf(
+  deps: LostHereDeps,
+  { tenant, stream, revision }: LostPlace,
+  indexes: ReadonlyMap<number, number>,
+): Promise<LostHere> {
+  const leaves: Body['leaves'] = []
+  let first: ReturnType<typeof faultAt> | undefined
+  for (let at = revision; leaves.length < ACKNOWLEDGED_MAX; at += 1) {
+    const index = indexes.get(at)
+    const hash = index === undefined ? undefined : leafHashAt(deps.logStore, { tenant, index })
+    if (index === undefined || hash === undefined) break
+    const fault = faultAt(deps, await readOne(deps.store, { stream, revision: at }), hash)
+    if (fault === undefined || (first !== undefined && fault.what !== first.what)) break
+    first ??= fault
+    leaves.push({ index, digest: digestText(hash) })
+  }
+  if (first === undefined) return { kind: 'not-lost' }
+  return {
+    kind: 'lost',
+    lost: { stream, from: revision, to: revision + leaves.length - 1, ...first, seenBy: 'log', leaves },
+  }
+}
+
+function faultAt(
+  { sealer }: LostHereDeps,
+  record: ReadRecord | undefined,
+  hash: Uint8Array,
+): Pick<Lost, 'what' | 'code'> | undefined {
+  if (record === undefined) return { what: 'missing', code: MISSING }
+  const [fault] = sealFaults(sealer, record)
+  if (fault !== undefined) return { what: 'damaged', code: fault.code }
+  return sameHash(leafHash(record.header), hash) ? undefined : { what: 'damaged', code: 'leaf' }
+}
+
+/** The log stopped there: which event it was is in its own header, or in the next one of its stream. One event. */
+async function byItsNeighbours(deps: LostHereDeps, place: LostPlace): Promise<LostHere> {
+  const { store, logStore, sealer } = deps
+  const { tenant, stream, revision } = place
+  const stopped = logStore.log(tenant)?.stopped
+  const isDue = (logStore.stream(stream)?.nextRevision ?? 0) === revision
+  if (stopped?.stream !== stream || stopped.code === CHECKPOINT_MISMATCH || !isDue) return { kind: 'not-lost' }
+  const record = await readOne(store, { stream, revision })
+  const faults = record === undefined ? [] : sealFaults(sealer, record)
+  if (record !== undefined && faults.length === 0) return { kind: 'not-lost' }
+  const next = await readOne(store, { stream, revision: revision + 1 })
+  const isBodyAlone = record !== undefined && faults.every(({ code }) => OF_THE_BODY.has(code))
+  const digest = isBodyAlone ? recordDigest(record.header) : prevOf(sealer, next)
+  if (digest === undefined) return { kind: 'unknown', why: 'no event behind it in its stream says which one it was' }
+  const index =
+    record === undefined
+      ? await missingIndex(deps, place, { stopped, next })
+      : damagedIndex(deps, { tenant, stopped, record })
+  if (index === undefined) return { kind: 'unknown', why: 'nothing says where in the log it was' }
+  const fault = { what: record === undefined ? 'missing' : 'damaged', code: faults[0]?.code ?? MISSING } as const
+  return {
+    kind: 'lost',
+    lost: { stream, from: revision, to: revision, ...fault, seenBy: 'store', leaves: [{ index, digest }] },
+  }
+}
+
+function prevOf(sealer: Sealer, next: ReadRecord | undefined): string | undefined {
+  const read = next && readHeader(next.header)
+  return next !== undefined && read?.ok === true && sealFaults(sealer, next).length === 0 ? read.header.prev : undefined
+}
+
+/** The log stopped at the record itself, so that its leaf would have been the next one. */
+function damagedIndex(
+  { logStore }: LostHereDeps,
+  { tenant, stopped, record }: { readonly tenant: string; readonly stopped: LogStop; readonly record: ReadRecord },
+): number | undefined {
+  return record.position === stopped.position ? logStore.log(tenant)?.size : undefined
+}
+
+/** Undefined where leaves lie between the places that it may have had. */
+async function missingIndex(
+  { store, logStore }: LostHereDeps,
+  { tenant, stream, revision }: LostPlace,
+  { stopped, next }: { readonly stopped: LogStop; readonly next: ReadRecord | undefined },
+): Promise<number | undefined> {
+  const size = logStore.log(tenant)?.size ?? 0
+  const places = { leaves: logStore, comparePositions: store.comparePositions }
+  const upTo = (position: Position): number => leavesUpTo(places, { tenant, size }, position)
+  // Its writer attested where it put it.
+  if (stopped.digest === undefined) return upTo(stopped.position)
+  const before = revision === 0 ? undefined : await readOne(store, { stream, revision: revision - 1 })
+  if (next === undefined || (revision > 0 && before === undefined)) return undefined
+  const isBetween = (position: Position): boolean =>
+    store.comparePositions(position, next.position) < 0 &&
+    (before === undefined || store.comparePositions(position, before.position) > 0)
+  const missing = (await store.missingPositions?.(MISSING_MAX)) ?? []
+  const found = missing.filter(isBetween)
+  const ends = [before === undefined ? 0 : upTo(before.position), upTo(next.position)]
+  const indexes = new Set(found.length > 0 && missing.length < MISSING_MAX ? found.map(upTo) : ends)
+  const [index] = indexes
+  return indexes.size === 1 ? index : undefined
+}
+
+/** Of a log that has leaves whose events are gone, the first of each stream; else the event that was due where it stopped. */
+export function lostPlaces(
+  { logStore }: Pick<LostHereDeps, 'logStore'>,
+  tenant: string,
+): readonly Pick<LostPlace, 'stream' | 'revision'>[] {
+  const { stopped, size = 0 } = logStore.log(tenant) ?? {}
+  if (stopped === undefined || stopped.code === CHECKPOINT_MISMATCH) return []
+  const { stream, lostLeaf } = stopped
+  if (lostLeaf === undefined)
+    return [{ stream, revision: Math.min(stopped.revision, logStore.stream(stream)?.nextRevision ?? 0) }]
+  const first = new Map<string, number>()
+  for (const [, name, revision] of logStore.leafPlaces(tenant, lostLeaf, Math.min(size, lostLeaf + PLACES_AT_ONCE)))
+    if (!first.has(name)) first.set(name, revision)
+  return [...first].map(([name, revision]) => ({ stream: name, revision }))
+}
