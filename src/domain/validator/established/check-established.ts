@@ -1,4 +1,4 @@
-/** @module Rule set 2: every protected key of the established context against the new one, change by change. */
+/** @module Every protected key of the established context against the new one, change by change. */
 
 import { proseBy, protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Finding } from '../../../../schemas/finding.ts'

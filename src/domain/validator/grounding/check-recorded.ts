@@ -1,4 +1,4 @@
-/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated` of rule set 2: what is new in a handoff against what the run's tools answered. */
+/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated`: what is new in a handoff against what the run's tools answered. */
 
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
