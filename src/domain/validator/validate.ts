@@ -5,8 +5,9 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { formatPointer } from '../../../schemas/json-pointer.ts'
 import type { Declaration, Move } from '../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
+import { type CheckedPayload, compileSchema } from '../json-schema/compile-schema.ts'
+import type { SchemaFault } from '../json-schema/evaluation.ts'
 import { finish, type Paced, Pauses } from '../paced.ts'
-import { checkSchema } from './check-schema.ts'
 import {
   type DeclarationRights,
   type ManifestMoves,
@@ -23,8 +24,7 @@ import { evidentIn } from './grounding/evident.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
 import { ALL_TOOLS, type Tools, toolsUnder } from './grounding/trusted-tools.ts'
 import { enforced } from './outcome.ts'
-import { checkEffects } from './policy/check-effects.ts'
-import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
+import { checkConfidence, checkEffects, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
 import { addFinding, emptyReport, type Report, reportedFindings } from './report.ts'
 import type { Supersession } from './supersedes.ts'
@@ -188,4 +188,30 @@ function checkTokens({ tokens = 0, maxTokens = Number.POSITIVE_INFINITY }: Hando
     after: tokens,
     message: `the agent's manifest lets it hand over ${maxTokens} tokens, not ${tokens}: say it shorter`,
   })
+}
+
+// Rules `schema-violation` and `schema-too-expensive`: a payload against the JSON Schema (2020-12) that is registered for the agent.
+
+/** A schema that does not compile was refused when it was registered; here it lets nothing pass. */
+function checkSchema(schema: JsonObject, payload: JsonObject, report: Report): void {
+  const compiled = compileSchema(schema)
+  const checked = compiled.ok ? compiled.check(payload) : notCompiled(compiled.message)
+  if (checked.kind === 'checked') addFaults(report, checked.faults, checked.faultsTotal)
+  else addFinding(report, { rule: 'schema-too-expensive', severity: 'error', path: '', message: TOO_EXPENSIVE })
+}
+
+const TOO_EXPENSIVE =
+  "checking the payload against the agent's schema takes more work than one handoff may: hand over less, or register a simpler schema"
+
+function notCompiled(message: string): CheckedPayload {
+  return { kind: 'checked', faults: [{ path: '', message }], faultsTotal: 1, steps: 0 }
+}
+
+/** Those that are not listed are counted all the same. */
+function addFaults(report: Report, faults: readonly SchemaFault[], total: number): void {
+  for (const { path, message } of faults) {
+    addFinding(report, { rule: 'schema-violation', severity: 'error', path, message })
+  }
+  report.findingsTotal += total - faults.length
+  report.errors += total - faults.length
 }
