@@ -44,8 +44,7 @@ const QUANTILES = [
 /** How the writer's handoffs are judged; each writer has a run of its own. */
 const WRITERS = [
   { run: 's0', label: '', what: '', policy: {} },
-  { run: 's1', label: ' rules-1', what: ', rule set 1', policy: { rules: 1 } },
-  { run: 's2', label: ' relay', what: ', policy relay', policy: { base: 'relay' } },
+  { run: 's1', label: ' relay', what: ', policy relay', policy: { base: 'relay' } },
 ] as const
 
 type Writer = (typeof WRITERS)[number]

@@ -1,6 +1,6 @@
 /**
  * @module What a policy declares about lists, as a tree that is walked along with a context: a place takes one look-up, however many pointers
- * are declared. Rule set 2; recorded runs are folded by it, so that what it answers must not change.
+ * are declared. Recorded runs are folded by it, so that what it answers must not change.
  */
 import { pointerStep } from '../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'

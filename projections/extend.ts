@@ -1,5 +1,5 @@
 /**
- * @module Mode `extend` under rule set 2: a context grows by a payload. Members of lists are known by identity, and a member that is known
+ * @module Mode `extend`, but for base relay and for policies that 0.1.0 recorded: a context grows by a payload. Members of lists are known by identity, and a member that is known
  * takes over what the payload says of it, so that the validator sees what it changed. Recorded runs are folded by it: it must not change.
  */
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'

@@ -1,6 +1,6 @@
 /**
  * @module By which of their members the objects of a list are known: `id`, `key`, `name`, else one of a short table of usual keys and
- * pairs. Rule set 2; recorded runs are folded by it, so that it must not change.
+ * pairs. Recorded runs are folded by it, so that it must not change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { keyWords, singular } from './key-words.ts'

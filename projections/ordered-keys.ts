@@ -1,4 +1,4 @@
-/** @module Keys of lists whose order says something. Rule set 2; recorded runs are folded by it, so that it must not change. */
+/** @module Keys of lists whose order says something. Recorded runs are folded by it, so that it must not change. */
 
 const ORDERS: ReadonlySet<string> = new Set(
   (

@@ -1,6 +1,6 @@
 /**
  * @module Texts as a person reads them: composed letters, single spaces, plain quotes and dashes. Letters that only look alike, and
- * characters that nobody sees, stay what they are. Rule set 2; recorded runs are folded by it, so that it must not change.
+ * characters that nobody sees, stay what they are. Recorded runs are folded by it, so that it must not change.
  */
 
 import { normalForm } from '../schemas/normal-form.ts'

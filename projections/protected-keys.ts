@@ -1,4 +1,4 @@
-/** @module Which top-level keys of a context a policy protects. Rule set 2; recorded runs are folded by it. */
+/** @module Which top-level keys of a context a policy protects; recorded runs are folded by it. */
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 
 export type ProtectionPolicy = Pick<ResolvedPolicy, 'criticalKeys'> &
@@ -10,7 +10,7 @@ const known = new WeakMap<ProtectionPolicy, (key: string) => boolean>()
 const ANSWERS_MAX = 1024
 const KEY_MAX_CHARS = 64
 
-/** Under rule set 1 the critical keys; under 2 all, or those that are named, less those that are free. */
+/** All, or those that are named, less those that are free; under base relay, and in the record of release 0.1.0, the critical keys. */
 export function protectedBy(policy: ProtectionPolicy): (key: string) => boolean {
   const made = known.get(policy)
   if (made !== undefined) return made
@@ -27,7 +27,7 @@ function rulesOf({
   prose = [],
 }: ProtectionPolicy): (key: string) => boolean {
   const critical = new Set(criticalKeys)
-  if (rules === undefined || rules === 1) return (key) => critical.has(key)
+  if (rules === undefined) return (key) => critical.has(key)
   const named = protect === '*' ? undefined : new Set(protect)
   const freeWords = new Set([...free, ...prose].map(foldFreeKey))
   return (key) => {

@@ -8,9 +8,7 @@ export const STATUS = 'status'
 
 const IDENTITY_KEYS = ['id', 'key', 'name'] as const
 
-export interface MemberKeys {
-  /** What the lists' objects are known by; undefined where that is their value. */
-  readonly identity: string | undefined
+interface MemberKeys {
   /** One text a member: two members are the same one where the texts are equal. */
   readonly before: readonly string[]
   readonly after: readonly string[]
@@ -19,7 +17,7 @@ export interface MemberKeys {
 export function memberKeys(before: readonly Json[], after: readonly Json[], texts: SetTexts): MemberKeys {
   const identity = IDENTITY_KEYS.find((key) => isIdentity(before, key, texts) && isIdentity(after, key, texts))
   const keyOf = (member: Json): string => memberKey(member, identity, texts)
-  return { identity, before: before.map(keyOf), after: after.map(keyOf) }
+  return { before: before.map(keyOf), after: after.map(keyOf) }
 }
 
 /** A string or number, there in every object of the list and in no two the same. */
@@ -41,21 +39,4 @@ function memberKey(member: Json, identity: string | undefined, texts: SetTexts):
   if (!isJsonObject(member)) return setText(member, texts)
   if (identity !== undefined) return `${identity}=${scalarText(member[identity] as string | number, texts)}`
   return texts.isActions ? objectText(member as JsonObject, texts, STATUS) : setText(member, texts)
-}
-
-/** pending < running < done | failed | cancelled < compensated; other words have no order. */
-const STATUS_RANK: ReadonlyMap<Json | undefined, number> = new Map([
-  ['pending', 0],
-  ['running', 1],
-  ['done', 2],
-  ['failed', 2],
-  ['cancelled', 2],
-  ['compensated', 3],
-])
-export const STATUS_WORDS: readonly string[] = [...STATUS_RANK.keys()].map(String)
-
-export function isForward(before: Json | undefined, after: Json | undefined): boolean {
-  const from = STATUS_RANK.get(before)
-  const to = STATUS_RANK.get(after)
-  return from !== undefined && to !== undefined && from < to
 }

@@ -19,7 +19,7 @@ export const RULES = [
   'supersedes-invalid',
   'declaration-refused',
   'invalid-input',
-  // Of rule set 2:
+  // Of the rules of judgement, but for base relay:
   'duplicate-identity',
   'shadow-key',
   'restated',
@@ -64,7 +64,7 @@ export const Finding = z.strictObject({
   declare: z.strictObject({ path: z.string(), as: z.enum(MOVE_KINDS), reason: z.string() }).optional(),
   /** Where the established value stands that this one is at odds with, where that is not at `path`: a JSON Pointer into `before`. */
   of: z.string().optional(),
-  /** What established the value that is at odds (rule set 2): the step, and the event of the run. */
+  /** What established the value that is at odds: the step, and the event of the run. */
   established: z.strictObject({ step: z.int().min(0), revision: z.int().min(0), eventId: z.string() }).optional(),
   /** The event whose recorded result says so. */
   source: z.strictObject({ revision: z.int().min(0) }).optional(),

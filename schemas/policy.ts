@@ -12,7 +12,8 @@ export const CRITICAL_KEYS_MAX = 64
 /** A tenant's keys and a run's come together here. */
 const PROSE_KEYS_MAX = 2 * CRITICAL_KEYS_MAX
 
-const RULES_2_MEMBERS = [
+/** What the rules of base relay do not know. */
+const NOT_OF_RELAY = [
   'protect',
   'free',
   'freeOnly',
@@ -38,7 +39,10 @@ const Base = z.enum(['default', 'relay'])
 const Ungrounded = z.enum(['off', 'warn', 'reject'])
 const Names = z.array(z.string().min(1).max(NAME_MAX_CHARS))
 const TopLevelKeys = Names.max(CRITICAL_KEYS_MAX)
-const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
+const Rules = z.literal(
+  RULES_NOW,
+  `is ${RULES_NOW}, the only rule set there is: leave it out, and name the keys to protect alone under protect`,
+)
 const Presets = z.array(z.enum(PRESET_NAMES, `is one of ${PRESET_NAMES.join(', ')}`)).max(PRESET_NAMES.length)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
@@ -65,27 +69,27 @@ export const PolicyMembers = z
     ...PLACE_POLICY,
   })
   .superRefine((policy, context) => {
-    if (policy.base !== 'relay' && policy.rules !== 1) return
-    for (const key of RULES_2_MEMBERS) {
+    if (policy.base !== 'relay') return
+    for (const key of NOT_OF_RELAY) {
       if (policy[key] === undefined) continue
       context.addIssue({
         code: 'custom',
         path: [key],
-        message: 'is a member of rule set 2, which base relay and rules 1 do not know',
+        message: 'is no member of a policy of base relay',
       })
     }
   })
   .refine(isWithinPolicySize, POLICY_TOO_LARGE)
 
 export const PolicyObject = PolicyMembers.superRefine((policy, context) => {
-  if (policy.base === 'relay' || policy.rules === 1) return
+  if (policy.base === 'relay') return
   for (const { path, message } of withoutEffect(policy)) context.addIssue({ code: 'custom', path: [...path], message })
 })
 
 /** `"default"`, `"relay"`, or one of them with changes. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
-/** As recorded. Runs of rule set 1 hold the first four members, `approve`, `overshoot`, `signals` and `redaction`. */
+/** As recorded. Those of base relay, and of release 0.1.0, hold the first four members, `approve`, `overshoot`, `signals` and `redaction`. */
 export const ResolvedPolicy = z.strictObject({
   base: Base,
   criticalKeys: z.array(z.string()).readonly(),

@@ -23,7 +23,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ...(inputs.signals === undefined ? {} : { signals: inputs.signals }),
     ...(inputs.redaction === undefined ? {} : { redaction: inputs.redaction }),
   }
-  if (base === 'relay' || inputs.rules === 1) return first
+  if (base === 'relay') return first
   return {
     ...first,
     rules: RULES_NOW,

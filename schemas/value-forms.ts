@@ -39,7 +39,7 @@ export const MONEY_PATTERN = /^(?=(?:\.?\d){1,18}$)(0|[1-9]\d{0,8})(\.\d{1,9})?$
 export const CURRENCY_PATTERN = /^[A-Z]{3}$/
 /** W3C Trace Context, version 00. */
 export const TRACEPARENT_PATTERN = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-/** The rule set of runs that start now. A run keeps the one it began with. */
+/** The rule set that handoffs are judged by. */
 export const RULES_NOW = 2
 /** Of the snapshot in a SnapshotTaken: as of the event before it. */
 export const SNAPSHOT_VERSION = 1
@@ -120,5 +120,5 @@ export const MOVE_KINDS = [
 export const PRESET_NAMES = ['langgraph', 'openai-agents', 'ai-sdk', 'crewai', 'autogen'] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 
-/** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
+/** Top-level keys of the context that must not vanish, whatever they hold. */
 export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']

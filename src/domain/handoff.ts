@@ -4,6 +4,7 @@ import { establishedDigest, type ManifestState, type RunState, safeKey } from '.
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope } from '../../schemas/requests.ts'
+import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { refusedTokens } from './budget.ts'
 import {
   append,
@@ -191,9 +192,9 @@ function contextTooLarge(bytes: number): Refusal {
   })
 }
 
-/** The rule set that a verdict is by; none under `relay`, whose rules have no number. */
-export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: number } {
-  return base === 'relay' ? {} : { rules }
+/** The rule set that a verdict is by; none under `relay`, whose rules have no number. A verdict that 0.1.0 recorded says 1, or nothing. */
+export function ruleSet({ base }: RunState['policy']): { rules?: number } {
+  return base === 'relay' ? {} : { rules: RULES_NOW }
 }
 
 type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>

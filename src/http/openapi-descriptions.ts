@@ -215,7 +215,7 @@ export const MEMBERS: Texts = {
   onDenied: 'What a denial is to the run: an `error` that its code deals with (the default), or its `rollback`.',
   expiresMs: 'Milliseconds within which it has to be decided and used; default seven days.',
   roles: 'Agents that may supersede; absent: all.',
-  rules: 'The rule set; `1` is that of release 0.1.0. A run keeps the one that it began with.',
+  rules: 'The rule set, 2: there is no other one.',
   run: 'Id of the run.',
   runFence: 'Number of the life of the run that asks: refused where a later one has begun.',
   schema: "JSON Schema (2020-12) of the agent's payloads.",

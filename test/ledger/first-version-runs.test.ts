@@ -60,6 +60,19 @@ async function isVerified(folder: TempFolder): Promise<void> {
   assert.equal([code, JSON.parse(stdout).verdict], [0, 'VERIFIED'], stdout)
 }
 
+/** Whether the last verdict of a run says so; one under relay has no number. */
+async function isByRulesOfNow(ledger: Ledger, run: string): Promise<boolean> {
+  const listed = await ledger.runEvents(caller, run, { from: 0 })
+  if (!listed.ok) throw new Error(listed.refusal.code)
+  let [rules, isRelay]: [unknown, boolean] = [undefined, false]
+  for await (const page of listed.value)
+    for (const { header, data } of page) {
+      if (header.type === 'RunStarted') isRelay = JSON.stringify(data.policy).includes('"relay"')
+      if (header.type === 'EnvelopeRejected') rules = data.rules
+    }
+  return rules === (isRelay ? undefined : 2)
+}
+
 async function found(reading: ReturnType<Ledger['context']>): Promise<JsonObject> {
   const value = await reading
   if (!value.ok) throw new Error(value.refusal.code)
@@ -104,7 +117,7 @@ test('their store verifies, and each replays as then: digest for digest, step fo
   })
 })
 
-test('they go on: handoffs are one event under their own rules, and a refusal takes nothing back any more, of then or of now (JUD-28, F83)', async ({
+test('they go on: handoffs are one event, judged by the rules of now, and a refusal takes nothing back any more, of then or of now (JUD-28, JUD-82, F83)', async ({
   folder,
 }) => {
   await withLedger(folder, async (ledger) => {
@@ -116,6 +129,7 @@ test('they go on: handoffs are one event under their own rules, and a refusal ta
       assert.is(refused.ok ? '' : refused.refusal.code, 'contradiction')
       const { context, step } = await found(ledger.context(caller, run, {}))
       assert.equal([context, step], [now.context, now.step], `${run}: all that was accepted stands`)
+      assert.ok(await isByRulesOfNow(ledger, run), run)
       const next = { ...now.context, notes: 'now' }
       const accepted = ok(await hand(run, next))
       assert.is(accepted.revision, before + 3)

@@ -45,7 +45,7 @@ export interface Evidence {
   chars: number
   truncated: boolean
   readonly index: TextIndex
-  /** Rule set 2: results as rows. */
+  /** Results as rows. */
   readonly results: RecordedResults
   /** Results that are stored beside the events, in their order: read before a handoff is judged. */
   readonly unread: UnreadResult[]
@@ -101,7 +101,7 @@ export function emptyEvidence(seed = 0): Evidence {
   }
 }
 
-/** Takes a tool's result; it is read when a handoff asks for it (rule set 2). */
+/** Takes a tool's result; it is read when a handoff asks for it. */
 export function addToolResult(evidence: Evidence, result: Result): Evidence {
   addResult(evidence.results, result)
   return evidence
@@ -120,7 +120,7 @@ function searchLater(evidence: Evidence, text: string): void {
   addText(evidence, text)
 }
 
-/** As `groundOf`, in whatever the tools answered as well (rule set 2); they are settled. */
+/** As `groundOf`, in whatever the tools answered as well; they are settled. */
 export function* isRecorded(
   evidence: Evidence,
   leaf: string | number,

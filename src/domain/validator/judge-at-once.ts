@@ -1,7 +1,6 @@
-/** @module The verdict on most handoffs, at once: nothing that is protected has changed, and nothing is new, so that no rule of rule set 2 has anything to say. */
+/** @module The verdict on most handoffs, at once: nothing that is protected has changed, and nothing is new, so that no rule has anything to say. */
 import { proseBy, protectedBy } from '../../../projections/protected-keys.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { declaresPlaces } from './established/place-rules.ts'
 import { trunkOf } from './trunk.ts'
 import type { HandoffInput, Verdict } from './validate.ts'
@@ -33,7 +32,7 @@ function asksForMore({
   maxTokens,
   evidence,
 }: HandoffInput): boolean {
-  if (policy.rules !== RULES_NOW || policy.base === 'relay' || policy.invariants !== undefined) return true
+  if (policy.base === 'relay' || policy.invariants !== undefined) return true
   if (writes !== undefined || schema !== undefined) return true
   if ([supersedes, moves].some((each) => each !== undefined && each.length > 0)) return true
   if (tokens !== undefined && maxTokens !== undefined && tokens > maxTokens) return true

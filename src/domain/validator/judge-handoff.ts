@@ -4,7 +4,6 @@ import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Move } from '../../../schemas/place-policy.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
-import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import type { Paced } from '../paced.ts'
 import { withRedacted } from '../redaction/judge-redacted.ts'
 import { type Sent, sentBody } from '../redaction/sent.ts'
@@ -34,7 +33,7 @@ export function* judge(state: RunState, envelope: Judged, input: Judging): Paced
   const sent = sentHandoff(input.sent)
   const verdict = yield* judgeHandoff(handoffInput(state, envelope, input, sent))
   const judged = sent === undefined ? verdict : withRedacted(verdict, { context: state.context, ...sent })
-  if (state.policy.rules !== RULES_NOW) return judged
+  if (state.policy.base === 'relay') return judged
   return { ...judged, findings: withEstablishingStep(judged.findings, state, input.evidence.results.since) }
 }
 

@@ -65,10 +65,3 @@ export function isCovered(supersedes: Supersessions, place: readonly Token[]): b
     (tokens) => tokens.length <= place.length && tokens.every((token, i) => token === `${place[i]}`),
   )
 }
-
-/** Whether something below a place is superseded. */
-export function isCoveredBelow(supersedes: Supersessions, place: readonly Token[]): boolean {
-  return supersedes.some(
-    (tokens) => tokens.length > place.length && place.every((token, i) => `${token}` === tokens[i]),
-  )
-}

@@ -1,17 +1,13 @@
 /** @module The validator: judges a handoff against what is established (JUD-1 to JUD-29). Pure. */
 
-import { unionKeys } from '../../../projections/set-text.ts'
 import type { Diff, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isEqual } from '../../../schemas/json.ts'
 import { formatPointer } from '../../../schemas/json-pointer.ts'
 import type { Declaration, Move } from '../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
-import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { type CheckedPayload, compileSchema } from '../json-schema/compile-schema.ts'
+import type { SchemaFault } from '../json-schema/evaluation.ts'
 import { finish, type Paced, Pauses } from '../paced.ts'
-import { checkSchema } from './check-schema.ts'
-import { compareCriticalKey } from './compare.ts'
-import { compareOther } from './compare-other.ts'
 import {
   type DeclarationRights,
   type ManifestMoves,
@@ -28,16 +24,13 @@ import { evidentIn } from './grounding/evident.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
 import { ALL_TOOLS, type Tools, toolsUnder } from './grounding/trusted-tools.ts'
 import { enforced } from './outcome.ts'
-import { checkEffects } from './policy/check-effects.ts'
-import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
+import { checkConfidence, checkEffects, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
-import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
-import { checkSupersessions, isCovered, type Supersession, type Supersessions } from './supersedes.ts'
+import { addFinding, emptyReport, type Report, reportedFindings } from './report.ts'
+import type { Supersession } from './supersedes.ts'
 import { type Trunk, trunkOf } from './trunk.ts'
-import { checkGrounds } from './ungrounded.ts'
 
-/** Of a top-level key, and of a payload that is checked against a schema: what that may take is counted there. */
-const KEY_STEPS = 10
+/** Of a payload that is checked against a schema: what that may take is counted there. */
 const SCHEMA_STEPS = 10_000
 
 export interface HandoffInput {
@@ -98,10 +91,9 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
   const report = emptyReport()
   const { evidence } = posted
   const tools = posted.policy.evidence === undefined ? ALL_TOOLS : toolsUnder(posted.policy.evidence)
-  const isRecorded = posted.policy.rules === RULES_NOW && posted.policy.base !== 'relay'
-  if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
-  const isEvident = evidence && isRecorded ? evidentIn(evidence, { before: posted.before, tools }, pauses) : () => false
-  const trunk = isRecorded ? trunkOf(posted.before, posted.after, posted.policy) : []
+  if (evidence !== undefined) yield* settle(evidence, pauses)
+  const isEvident = evidence ? evidentIn(evidence, { before: posted.before, tools }, pauses) : () => false
+  const trunk = posted.policy.base === 'relay' ? [] : trunkOf(posted.before, posted.after, posted.policy)
   const { agent, moves = [], inForce = [], ofManifests = [], establishedBy = () => undefined } = posted
   const asked = { trunk, before: posted.before, policy: posted.policy, agent, isEvident, establishedBy }
   const declaresNone = [moves, inForce, ofManifests].every((each) => each.length === 0)
@@ -120,8 +112,7 @@ export function* judgeHandoff(posted: HandoffInput, pauses: Pauses = new Pauses(
     if (pauses.due()) yield
   }
   if (evidence !== undefined && policy.ungrounded !== 'off') {
-    const check = isRecorded ? checkRecorded : checkGrounds
-    yield* check(input, { evidence, mode: policy.ungrounded, pauses }, report)
+    yield* checkRecorded(input, { evidence, mode: policy.ungrounded, pauses }, report)
   }
   const findings = reportedFindings(report)
   const listed = findings.filter(({ suspect }) => suspect === true).length
@@ -145,7 +136,7 @@ interface Judged {
   readonly confidence: number | undefined
 }
 
-/** The established context against the new one, by the rules that the policy names. */
+/** The established context against the new one. */
 function* judgeEstablished(
   input: HandoffInput & { readonly trunk: Trunk; readonly tools: Tools },
   rights: DeclarationRights,
@@ -153,10 +144,6 @@ function* judgeEstablished(
 ): Paced<Judged> {
   const { policy } = input
   if (policy.base === 'relay') return relayFindings(input, report)
-  if (policy.rules === undefined || policy.rules === 1) {
-    const changedKeys = yield* checkEstablished(input, report, pauses)
-    return { changedKeys, confidence: retainedShare(input, report) }
-  }
   const { before, after, supersedes, agent, evidence, trunk, tools } = input
   const excuses =
     evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes, tools }, pauses))
@@ -173,49 +160,6 @@ function* judgeEstablished(
   if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })
   checkConfidence(confidence, policy.minConfidence, report)
   return { changedKeys, confidence }
-}
-
-/** Rule set 1. Answers the top-level keys that differ, as far as the validator tells a difference. */
-function* checkEstablished(input: HandoffInput, report: Report, pauses: Pauses): Paced<readonly string[]> {
-  const { before, after, policy } = input
-  const supersedes = checkSupersessions(input.supersedes ?? [], { before, after }, report)
-  const changed: string[] = []
-  for (const key of unionKeys(before, after)) {
-    const earlier = report.differences
-    if (policy.criticalKeys.includes(key)) checkCriticalKey(key, input, { supersedes, report })
-    else compareOther(key, { before, after }, report)
-    if (report.differences > earlier) changed.push(key)
-    pauses.count(KEY_STEPS)
-    if (pauses.due()) yield
-  }
-  return changed
-}
-
-function checkCriticalKey(
-  key: string,
-  { before, after }: HandoffInput,
-  to: { readonly supersedes: Supersessions; readonly report: Report },
-): void {
-  if (!Object.hasOwn(before, key)) {
-    addDifference(to.report, 'added', [key])
-    return
-  }
-  const established = before[key] as Json
-  if (Object.hasOwn(after, key)) {
-    const now = after[key] as Json
-    if (!isEqual(established, now)) compareCriticalKey(key, { before: established, after: now }, to)
-    return
-  }
-  addDifference(to.report, 'removed', [key])
-  to.report.lostLeaves += countLeaves(established)
-  if (isCovered(to.supersedes, [key])) return
-  addFinding(to.report, {
-    rule: 'critical-key-removed',
-    severity: 'error',
-    path: formatPointer([key]),
-    before: established,
-    message: 'a critical key must not vanish; hand it on, or supersede it with a reason',
-  })
 }
 
 /** RUN-35: a violation is a value that differs from the parent context's, not a key that was carried along. */
@@ -246,11 +190,28 @@ function checkTokens({ tokens = 0, maxTokens = Number.POSITIVE_INFINITY }: Hando
   })
 }
 
-function retainedShare({ before, policy }: HandoffInput, report: Report): number {
-  if (report.lostLeaves === 0) return 1
-  let established = 0
-  for (const key of policy.criticalKeys) {
-    if (Object.hasOwn(before, key)) established += countLeaves(before[key] as Json)
+// Rules `schema-violation` and `schema-too-expensive`: a payload against the JSON Schema (2020-12) that is registered for the agent.
+
+/** A schema that does not compile was refused when it was registered; here it lets nothing pass. */
+function checkSchema(schema: JsonObject, payload: JsonObject, report: Report): void {
+  const compiled = compileSchema(schema)
+  const checked = compiled.ok ? compiled.check(payload) : notCompiled(compiled.message)
+  if (checked.kind === 'checked') addFaults(report, checked.faults, checked.faultsTotal)
+  else addFinding(report, { rule: 'schema-too-expensive', severity: 'error', path: '', message: TOO_EXPENSIVE })
+}
+
+const TOO_EXPENSIVE =
+  "checking the payload against the agent's schema takes more work than one handoff may: hand over less, or register a simpler schema"
+
+function notCompiled(message: string): CheckedPayload {
+  return { kind: 'checked', faults: [{ path: '', message }], faultsTotal: 1, steps: 0 }
+}
+
+/** Those that are not listed are counted all the same. */
+function addFaults(report: Report, faults: readonly SchemaFault[], total: number): void {
+  for (const { path, message } of faults) {
+    addFinding(report, { rule: 'schema-violation', severity: 'error', path, message })
   }
-  return (established - report.lostLeaves) / established
+  report.findingsTotal += total - faults.length
+  report.errors += total - faults.length
 }

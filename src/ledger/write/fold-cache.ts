@@ -13,7 +13,7 @@ import type { VerifyDeps } from '../read/verified-events.ts'
 import type { Head, RunAggregate } from './run-aggregate.ts'
 
 const FOLD_PROJECTION = `${runProjection.name}/${runProjection.version}`
-const FOLD_PREFIX = 'countersign/fold/v6\n'
+const FOLD_PREFIX = 'countersign/fold/v7\n'
 /** Parsed, a state takes at most about so many bytes for each character of its text. */
 const STATE_TEXT_FACTOR = 6
 /** A tail this long is worth a cached fold. */

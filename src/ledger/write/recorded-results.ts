@@ -1,4 +1,4 @@
-/** @module What a run's events say about its evidence under rule set 2: results of tools, failed calls, and since when its context stands. */
+/** @module What a run's events say about its evidence: results of tools, failed calls, and since when its context stands. */
 import { ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type RunState, safeKey } from '../../../projections/run-state.ts'
@@ -18,7 +18,7 @@ export interface Folded {
 }
 
 /** What a model or an agent wrote: claimed, not observed. It would be evidence for itself. */
-export function isModelOutput(event: RecordedEvent, state: RunState): boolean {
+function isModelOutput(event: RecordedEvent, state: RunState): boolean {
   return 'callId' in event.data && state.calls[safeKey(event.data.callId ?? '')]?.phase === 'model'
 }
 
@@ -38,8 +38,8 @@ interface Hearing {
   readonly state: RunState
 }
 
-/** What is no evidence under either rule set: neither the run's input, nor what was handed over, nor how a call ended. */
-export const NO_EVIDENCE = {
+/** What is no evidence: neither the run's input, nor what was handed over, nor how a call ended. */
+const EVIDENCE_FOLDS = {
   ...ignore('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...ignore('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...ignore(
@@ -65,10 +65,6 @@ export const NO_EVIDENCE = {
   ...ignore('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...ignore('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
   ...ignore('BranchReceived', 'ForkJoined'),
-}
-
-const EVIDENCE_FOLDS = {
-  ...NO_EVIDENCE,
   ...ignore('EnvelopeAccepted'),
   RunStarted: (event, { evidence }) => {
     const { input, restored } = event.data
@@ -113,7 +109,7 @@ function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFaile
 }
 
 /** The run's input, where it is stored beside the events. */
-export function noteUnreadInput(
+function noteUnreadInput(
   { unread }: Evidence,
   { data: { inputRef }, header }: Extract<RecordedEvent, { type: 'RunStarted' }>,
 ): void {
@@ -121,7 +117,7 @@ export function noteUnreadInput(
 }
 
 /** Of a result that is stored beside the events its name is noted; of one of which only a digest is on record nothing can be heard. */
-export function noteUnread({ unread }: Evidence, { data, header }: WithResult): void {
+function noteUnread({ unread }: Evidence, { data, header }: WithResult): void {
   const { callId, resultRef } = data
   if (resultRef === undefined || resultRef.kept === false) return
   unread.push({ digest: resultRef.digest, callId, revision: header.revision })

@@ -3,21 +3,19 @@
  * them fails the cached run is dead, and whoever built on it decides again from what the store holds.
  */
 import { randomInt } from 'node:crypto'
-import { eachOf, ignore, type MakeTable, makeBy } from '../../../projections/fold-table.ts'
+import { eachOf } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { evolveRun } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
 import type { RunEventType } from '../../../schemas/events.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { isEqual } from '../../../schemas/json.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import { RULES_NOW } from '../../../schemas/value-forms.ts'
-import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
+import { type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh, weighAfter } from '../../resources/memory-budget.ts'
 import type { MemberTexts } from '../../signing/canonical-json.ts'
 import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { RecentAnswers } from './recent-answers.ts'
-import { foldResults, isModelOutput, NO_EVIDENCE, noteUnread, noteUnreadInput } from './recorded-results.ts'
+import { foldResults } from './recorded-results.ts'
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -123,12 +121,9 @@ export class RunAggregate {
     this.state = evolveRun(this.state, event)
     this.stateBytes += stateBytesOf(event)
     const { policy } = this.state
-    if (policy.rules === RULES_NOW) {
-      foldResults(this.evidence, event, { state: this.state, before: context ?? {} })
-      return
-    }
-    if (policy.ungrounded === 'off' || isModelOutput(event, this.state)) return
-    this.evidence = foldEvidence(this.evidence, event, context)
+    // The rules of relay ask nothing of it.
+    if (policy.base === 'relay' && policy.ungrounded === 'off') return
+    foldResults(this.evidence, event, { state: this.state, before: context ?? {} })
   }
 
   /**
@@ -198,50 +193,6 @@ export class RunAggregate {
   async drained(): Promise<void> {
     while (!this.idle) await Promise.allSettled(this.#underWay)
   }
-}
-
-/** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */
-function foldEvidence(evidence: Evidence, event: RecordedEvent, context: JsonObject | undefined): Evidence {
-  return makeBy(CITED, event, { evidence, context }) ?? evidence
-}
-
-interface Known {
-  readonly evidence: Evidence
-  readonly context: JsonObject | undefined
-}
-
-const CITED = {
-  ...NO_EVIDENCE,
-  ...ignore('ToolCallFailed'),
-  RunStarted: (event, { evidence }) => {
-    const { input, restored } = event.data
-    noteUnreadInput(evidence, event)
-    const known = input === undefined ? evidence : addEvidence(evidence, input)
-    return restored === undefined ? known : addEvidence(known, restored)
-  },
-  EnvelopeAccepted: ({ data }, { evidence, context }) => addUnknown(evidence, data.payload, context),
-  ToolCallSucceeded: resultOf,
-  CompensationSucceeded: resultOf,
-  ToolCallResolved: resultOf,
-} satisfies MakeTable<RecordedEvent, Known, Evidence>
-
-type WithResult = Extract<RecordedEvent, { type: 'ToolCallSucceeded' | 'CompensationSucceeded' | 'ToolCallResolved' }>
-
-function resultOf(event: WithResult, { evidence }: Known): Evidence {
-  const { result } = event.data
-  if (event.data.resultRef !== undefined) noteUnread(evidence, event)
-  return result === undefined ? evidence : addEvidence(evidence, result)
-}
-
-/** What the context before holds is in the evidence already: seeing that costs less than adding it once more. */
-function addUnknown(evidence: Evidence, payload: JsonObject, context: JsonObject = {}): Evidence {
-  for (const key of Object.keys(payload)) {
-    const value = payload[key] as Json
-    if (Object.hasOwn(context, key) && isEqual(context[key] as Json, value)) continue
-    addEvidence(evidence, key)
-    addEvidence(evidence, value)
-  }
-  return evidence
 }
 
 // What an event leaves in the state of its run, in bytes of memory.

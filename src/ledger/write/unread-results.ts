@@ -1,7 +1,6 @@
 /** @module Results and inputs that are stored beside the events, read before a handoff is judged by them: calls pay nothing for them. */
 import { safeKey } from '../../../projections/run-state.ts'
 import type { Json } from '../../../schemas/json.ts'
-import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { type Paced, Pauses } from '../../domain/paced.ts'
 import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
 import { noteOutcome, saysError, takeQuestion } from '../../domain/validator/grounding/recorded-results.ts'
@@ -27,14 +26,13 @@ export async function readUnread(run: RunAggregate, { values, inTurns }: Reading
   }
 }
 
-function hear({ state, evidence }: RunAggregate, { callId, revision }: UnreadResult, value: Json): void {
+function hear({ evidence }: RunAggregate, { callId, revision }: UnreadResult, value: Json): void {
   if (callId === undefined) {
     addEvidence(evidence, value)
     return
   }
   const asked = takeQuestion(evidence.results, callId)
-  if (state?.policy.rules === RULES_NOW) addToolResult(evidence, { value, revision, asked, bytes: weigh(value) })
-  else addEvidence(evidence, value)
+  addToolResult(evidence, { value, revision, asked, bytes: weigh(value) })
 }
 
 function noteFailed({ state, evidence }: RunAggregate, { callId = '', revision }: UnreadResult): void {

@@ -21,7 +21,6 @@ const POLICIES = [
   { immutable: ['/plan', '/notes/*'] },
   { freeOnly: ['notes'] },
   { base: 'relay' as const },
-  { rules: 1 as const },
   { ungrounded: 'off' as const },
   { minConfidence: 1 },
   { invariants: [{ name: 'none', expression: 'after.facts == before.facts' }] },
@@ -91,8 +90,7 @@ test('what leaves all that is protected in place is judged at once, by whom and 
   assert.is(judge(before, { maxTokens: 2, tokens: 2 }), 'accept')
   assert.is(judge(before, { supersedes: [{ path: '/plan', reason: 'new' }] }), undefined)
   assert.is(judge(before, { supersedes: [] }), 'accept')
-  for (const other of [{ base: 'relay' as const }, { rules: 1 as const }])
-    assert.is(judge(before, { policy: resolvePolicy(other) }), undefined)
+  assert.is(judge(before, { policy: resolvePolicy('relay') }), undefined)
   assert.is(
     judge({ ...before, entities: ['b'] }, { policy: { ...policy, free: ['entities', 'plan'], criticalKeys: [] } }),
     undefined,

@@ -1,9 +1,8 @@
-/** @module Rule set 2: every protected key of the established context against the new one, change by change. */
+/** @module Every protected key of the established context against the new one, change by change. */
 
 import { proseBy, protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
-import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { isEqual } from '../../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
@@ -21,7 +20,6 @@ import { checkSupersessions, type Supersession } from '../supersedes.ts'
 import { type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
 import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
 import { compareValues } from './compare-values.ts'
-import { isConversation, rewrittenIn } from './conversations.ts'
 import { judgeChange, judgeEntries, noteDifference } from './judge-change.ts'
 import { declaresPlaces, type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
 import { checkRestated } from './restated.ts'
@@ -347,4 +345,45 @@ function topKeysOf({ before, after, trunk }: EstablishedInput): readonly (readon
   return levelsOf(before, after, trunk).flatMap((level) =>
     Object.entries(level.before).filter(([key]) => key !== level.next),
   )
+}
+
+//
+
+interface Rewritten {
+  readonly index: number
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+/** Messages of `{role, content}`, or of `{type, content}`. */
+function isConversation(value: Json | undefined): value is JsonObject[] {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => isJsonObject(each) && isMessage(each))
+}
+
+/** Messages at a place of before, where others are as they were. One that only grew is still being written. */
+function rewrittenIn(before: readonly JsonObject[], after: Json | undefined): readonly Rewritten[] {
+  if (!isConversation(after) || after.length < before.length) return []
+  const pairs = before.map((was, index) => ({ index, before: was, after: after[index] as JsonObject }))
+  const isKept = (pair: Rewritten): boolean => isEqual(pair.before, pair.after)
+  if (!pairs.some((pair) => isKept(pair) && !SETTING.has(speakerOf(pair.before)))) return []
+  return pairs.filter(
+    (pair) =>
+      !isKept(pair) && speakerOf(pair.before) === speakerOf(pair.after) && !isContinued(pair.before, pair.after),
+  )
+}
+
+/** What a program says anew at each turn: that it is kept says nothing. */
+const SETTING: ReadonlySet<Json | undefined> = new Set(['system', 'developer'])
+
+function isMessage(value: JsonObject): boolean {
+  return Object.hasOwn(value, 'content') && (Object.hasOwn(value, 'role') || Object.hasOwn(value, 'type'))
+}
+
+function speakerOf(message: JsonObject): Json | undefined {
+  return message.role ?? message.type
+}
+
+function isContinued({ content: was }: JsonObject, { content: now }: JsonObject): boolean {
+  if (isEqual(was as Json, now as Json)) return true
+  return typeof was === 'string' && typeof now === 'string' && now.startsWith(was)
 }

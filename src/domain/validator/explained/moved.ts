@@ -4,13 +4,14 @@
  */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
-import { plainLower } from '../../../../projections/plain-text.ts'
+import { plainLower, plainText } from '../../../../projections/plain-text.ts'
 import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Change, Gain } from '../established/changes.ts'
 import { placeKind } from '../meaning/place-kind.ts'
-import { type Scalar, scalarText } from '../meaning/scalars.ts'
-import { isSameUnder } from './same-value.ts'
+import { isSameQuantity, readQuantity } from '../meaning/quantities.ts'
+import { isSameScalar, type Scalar, scalarText } from '../meaning/scalars.ts'
+import { type Quantity, readUnit, type Unit } from '../meaning/units.ts'
 
 interface Leaf {
   readonly parent: string
@@ -163,4 +164,27 @@ function nameOf(member: Json): readonly string[] {
   if (!isJsonObject(member)) return []
   for (const key of NAMES) if (typeof member[key] === 'string') return [plainLower(member[key])]
   return []
+}
+
+// Whether two scalars say one thing, each under a key that may name its unit: `max_open_mw: 150` and `max_open_gw: 0.15`.
+
+const SECONDS = readUnit('seconds') as Unit
+const CLOCK = /^(\d{1,3}):([0-5]\d):([0-5]\d)$/
+
+function isSameUnder(before: { key: string; value: Scalar }, after: { key: string; value: Scalar }): boolean {
+  const [a, b] = [quantityUnder(before.key, before.value), quantityUnder(after.key, after.value)]
+  if (a !== undefined && b !== undefined) return isSameQuantity(a, b)
+  if (a !== undefined || b !== undefined) return before.value === after.value
+  return isSameScalar(before.value, after.value, placeKind(after.key, false))
+}
+
+/** Of a time of day as well: `01:05:02` is so many seconds to a key that counts them. */
+function quantityUnder(key: string, value: Scalar): Quantity | undefined {
+  const { unit } = placeKind(key, false)
+  if (typeof value === 'number') return unit === undefined ? undefined : { value, unit }
+  if (typeof value !== 'string') return undefined
+  const clock = CLOCK.exec(value)
+  if (clock === null) return readQuantity(plainText(value))
+  const [, hours, minutes, seconds] = clock
+  return { value: Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds), unit: SECONDS }
 }

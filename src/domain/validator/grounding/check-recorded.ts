@@ -1,21 +1,22 @@
-/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated` of rule set 2: what is new in a handoff against what the run's tools answered. */
+/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated`: what is new in a handoff against what the run's tools answered. */
 
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
-import { isEqual, isJsonObject, type Json } from '../../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
-import { entryFor, supersededTree } from '../established/superseded.ts'
+import { entryFor, type Superseded, supersededTree } from '../established/superseded.ts'
 import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget } from '../evidence.ts'
+import { isSameNumber } from '../meaning/numbers.ts'
 import { addFinding, type Report } from '../report.ts'
-import type { Supersessions } from '../supersedes.ts'
+import type { Supersession, Supersessions } from '../supersedes.ts'
 import { isWhole, type Level, levelsOf, type Trunk, topKey } from '../trunk.ts'
-import { checkOutcomes } from './check-outcomes.ts'
-import type { Checking, GroundsInput } from './checking.ts'
-import { Derivations } from './derivations.ts'
 import { type Row, rowsIn } from './read-rows.ts'
+import type { FailedCall, RecordedResults } from './recorded-results.ts'
 import type { RecordedRow } from './row-index.ts'
 import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.ts'
+import type { Tools } from './trusted-tools.ts'
 
 /** Smaller numbers count things: they are in every text. */
 export const SMALL_NUMBER = 10
@@ -214,4 +215,211 @@ function leavesOf(value: Json, found: Set<Json> = new Set()): Set<Json> {
   if (typeof value !== 'object' || value === null) found.add(value)
   else for (const child of Object.values(value)) leavesOf(child as Json, found)
   return found
+}
+
+// What the checks against the recorded results share: what is compared, by which evidence, and where findings go.
+
+interface GroundsInput {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly policy: ResolvedPolicy
+  /** Where the context begins. */
+  readonly trunk: Trunk
+  readonly supersedes?: readonly Supersession[] | undefined
+  /** What the policy says of the tools. */
+  readonly tools: Tools
+}
+
+interface Checking {
+  readonly input: GroundsInput
+  readonly evidence: Evidence
+  readonly report: Report
+  readonly severity: 'warning' | 'error'
+  readonly superseded: Superseded
+  readonly pauses: Pauses
+}
+
+// An action handed over as done, whose recorded call failed, is `disagrees-with-tool`.
+
+const DONE =
+  /^(?:done|completed?|finished|succeeded|success|successful|fulfilled|executed|confirmed|booked|sent|paid|issued|resolved|ok|approved|updated|cancelled|canceled|refunded|applied)$/i
+const STATES = ['status', 'state', 'outcome', 'result']
+const CALLS = ['callId', 'call_id', 'toolCallId', 'tool_call_id', 'call', 'id']
+/** Of an object that is looked at. */
+const OBJECT_STEPS = 10
+const TOOLS = ['tool', 'tool_name', 'toolName', 'name', 'action', 'type', 'what']
+
+function* checkOutcomes(checking: Checking): Paced<void> {
+  const { evidence, input, pauses } = checking
+  const { failed } = evidence.results
+  if (failed.size === 0) return
+  const ofTool = new Map<string, FailedCall>()
+  for (const call of failed.values()) if (!ofTool.has(call.tool)) ofTool.set(call.tool, call)
+  pauses.count(failed.size)
+  const outcomes = { ...evidence.results, ofTool }
+  const waiting: { readonly value: Json; readonly place: readonly Token[] }[] = [{ value: input.after, place: [] }]
+  for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+    const { value, place } = each
+    if (typeof value !== 'object' || value === null) continue
+    if (isJsonObject(value) && place.length > 0) checkAction(checking, outcomes, { action: value, place })
+    const keys = place.length === 0 ? sortedKeys(value as JsonObject) : Object.keys(value)
+    for (let i = keys.length - 1; i >= 0; i--) {
+      const key = keys[i] as string
+      const below = (value as JsonObject)[key] as Json
+      if (typeof below !== 'object' || below === null) continue
+      waiting.push({ value: below, place: [...place, Array.isArray(value) ? i : key] })
+    }
+    pauses.count(OBJECT_STEPS + keys.length)
+    if (pauses.due()) yield
+  }
+}
+
+interface Outcomes extends Pick<RecordedResults, 'failed' | 'succeeded'> {
+  /** The first failed call of each tool. */
+  readonly ofTool: ReadonlyMap<string, FailedCall>
+}
+
+function checkAction(
+  { input, report, severity, superseded }: Checking,
+  outcomes: Outcomes,
+  { action, place }: { readonly action: JsonObject; readonly place: readonly Token[] },
+): void {
+  const state = STATES.find((key) => Object.hasOwn(action, key) && saysDone(action[key] as Json))
+  if (state === undefined) return
+  const failed = failedCallOf(action, outcomes, topKey(place, input.trunk) === 'actions')
+  if (failed === undefined) return
+  const established = valueAt(input.before, place.map(String))
+  if (established !== undefined && isEqual(established, action)) return
+  addFinding(report, {
+    rule: 'disagrees-with-tool',
+    severity: entryFor(superseded, [...place, state]) === undefined ? severity : 'warning',
+    path: formatPointer([...place, state]),
+    after: action[state] as Json,
+    message: `the call of ${failed.tool} failed, as event ${failed.revision} recorded`,
+    source: { revision: failed.revision },
+  })
+}
+
+function saysDone(value: Json): boolean {
+  return value === true || (typeof value === 'string' && DONE.test(value.trim()))
+}
+
+function failedCallOf(action: JsonObject, results: Outcomes, isAction: boolean): FailedCall | undefined {
+  for (const key of CALLS) {
+    const id = Object.hasOwn(action, key) ? action[key] : undefined
+    const failed = typeof id === 'string' ? results.failed.get(id) : undefined
+    if (failed !== undefined) return failed
+  }
+  if (!isAction) return undefined
+  for (const key of TOOLS) {
+    const tool = Object.hasOwn(action, key) ? action[key] : undefined
+    if (typeof tool !== 'string' || results.succeeded.has(tool)) continue
+    const failed = results.ofTool.get(tool)
+    if (failed !== undefined) return failed
+  }
+  return undefined
+}
+
+// Numbers that follow from what stands around them: a count, a sum, a difference or a product.
+
+/** Numbers around one: pairs of them are tried. */
+const OPERANDS_MAX = 24
+const MEMBERS_MAX = 2_000
+/** What one handoff may have worked out, and the values that may be looked at for it. */
+const TRIES_MAX = 200
+const STEPS_MAX = 200_000
+/** Of a try: pairs of its operands. */
+const TRY_STEPS = 1_000
+
+class Derivations {
+  readonly #after: JsonObject
+  #triesLeft = TRIES_MAX
+  readonly #work = { stepsLeft: STEPS_MAX, sums: new Map<readonly Json[], ReadonlyMap<string, number>>() }
+
+  constructor(after: JsonObject) {
+    this.#after = after
+  }
+
+  /** How the number at a place follows from its surroundings, in words. */
+  of(place: readonly Token[], number: number, pauses: Pauses): string | undefined {
+    if (--this.#triesLeft < 0) return undefined
+    const { stepsLeft } = this.#work
+    const found = this.#search(place, number)
+    pauses.count(TRY_STEPS + stepsLeft - this.#work.stepsLeft)
+    return found
+  }
+
+  #search(place: readonly Token[], number: number): string | undefined {
+    for (let depth = place.length - 1; depth >= 1; depth--) {
+      const around = valueAt(this.#after, place.slice(0, depth).map(String))
+      if (around === undefined || !isJsonObject(around)) continue
+      const own = depth === place.length - 1 ? place.at(-1) : undefined
+      const found = fromLists(around, number, this.#work) ?? fromPairs(around, { number, own }, this.#work)
+      if (found !== undefined || depth < place.length - 1) return found
+    }
+    return undefined
+  }
+}
+
+interface Work {
+  stepsLeft: number
+  readonly sums: Map<readonly Json[], ReadonlyMap<string, number>>
+}
+
+function fromLists(around: JsonObject, number: number, work: Work): string | undefined {
+  for (const key of Object.keys(around)) {
+    if (--work.stepsLeft < 0) return undefined
+    const list = around[key]
+    if (!Array.isArray(list) || list.length === 0 || list.length > MEMBERS_MAX) continue
+    if (list.length === number) return `the count of ${key}`
+    for (const [column, sum] of sumsOf(list as readonly Json[], work)) {
+      if (isSameNumber(sum, number)) return `the sum of ${key}${column}`
+    }
+  }
+  return undefined
+}
+
+function sumsOf(list: readonly Json[], work: Work): ReadonlyMap<string, number> {
+  const known = work.sums.get(list)
+  if (known !== undefined) {
+    work.stepsLeft -= known.size
+    return known
+  }
+  const sums = new Map<string, number>()
+  const add = (column: string, value: Json): void => {
+    if (typeof value === 'number') sums.set(column, (sums.get(column) ?? 0) + value)
+  }
+  for (const member of list) {
+    if (isJsonObject(member)) for (const key of Object.keys(member)) add(`/${key}`, member[key] as Json)
+    else add('', member)
+  }
+  work.sums.set(list, sums)
+  return sums
+}
+
+function fromPairs(
+  around: JsonObject,
+  { number, own }: { readonly number: number; readonly own: Token | undefined },
+  work: Work,
+): string | undefined {
+  const operands: number[] = []
+  for (const key of Object.keys(around)) if (key !== own) takeNumbers(around[key] as Json, operands, work)
+  let sum = 0
+  for (const operand of operands) sum += operand
+  if (operands.length > 1 && isSameNumber(sum, number)) return 'the sum of what stands beside it'
+  for (const [i, a] of operands.entries()) {
+    for (const b of operands.slice(i + 1)) {
+      if (isSameNumber(a + b, number)) return `${a} + ${b}`
+      if (isSameNumber(Math.abs(a - b), Math.abs(number))) return `${Math.max(a, b)} - ${Math.min(a, b)}`
+      if (isSameNumber(a * b, number)) return `${a} * ${b}`
+    }
+  }
+  return undefined
+}
+
+function takeNumbers(value: Json, found: number[], work: Work): void {
+  if (found.length >= OPERANDS_MAX || --work.stepsLeft < 0) return
+  if (typeof value === 'number') found.push(value)
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) takeNumbers(each as Json, found, work)
 }

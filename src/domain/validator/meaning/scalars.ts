@@ -1,7 +1,7 @@
 /** @module Whether two scalars say the same, and one text for all scalars that do. */
 import { plainLower, plainText } from '../../../../projections/plain-text.ts'
 import { readTime, type TimeReading } from './dates.ts'
-import { readNumberWord } from './number-words.ts'
+import { readNumberWord } from './durations.ts'
 import { isNear, isSameNumber, numberText, readNumber } from './numbers.ts'
 import type { PlaceKind } from './place-kind.ts'
 import { baseValue, isAmountInDoubt, isSameQuantity, quantityOf, readQuantity } from './quantities.ts'

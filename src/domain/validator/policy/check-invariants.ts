@@ -1,8 +1,15 @@
 /** @module Rules `invariant` and `low-confidence`: what a policy says must hold of every accepted handoff. */
+import { plainText } from '../../../../projections/plain-text.ts'
 import { parseExpression } from '../../../../schemas/expression.ts'
-import type { JsonObject } from '../../../../schemas/json.ts'
-import type { PlacePolicy } from '../../../../schemas/place-policy.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { formatPointer, parsePointer, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { ListRule, Move, PlacePolicy } from '../../../../schemas/place-policy.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
+import { formFault, placesAt } from '../declared/declarations.ts'
+import { readTime } from '../meaning/dates.ts'
+import { placeKind } from '../meaning/place-kind.ts'
+import { readScalar } from '../meaning/scalars.ts'
 import { addFinding, type Report } from '../report.ts'
 import { type Budget, evaluate, STEPS_MAX } from './evaluate.ts'
 
@@ -42,4 +49,73 @@ export function checkConfidence(confidence: number | undefined, min: number | un
     after: confidence,
     message: `the policy wants at least ${min} of what was established kept`,
   })
+}
+
+// What a policy says of a place that holds a value of another form: said when the value is established, as a warning (JUD-72). Pure.
+
+type FaultOf = (value: Json, key: string) => string | undefined
+
+/** Of each place that a policy names, the first value there that is new and has another form. */
+export function checkEffects(
+  policy: ResolvedPolicy,
+  { before, after }: { readonly before: JsonObject; readonly after: JsonObject },
+  report: Report,
+): void {
+  for (const [path, member, faultOf] of namedPlaces(policy)) {
+    for (const place of placesAt(after, parsePointer(path) ?? []) ?? []) {
+      const value = valueAt(after, place) ?? null
+      if (value === null || (valueAt(before, place) ?? null) !== null) continue
+      const fault = faultOf(value, place.at(-1) ?? '')
+      if (fault === undefined) continue
+      const message = `${member} of the policy has no effect here: ${fault}`
+      addFinding(report, { rule: 'no-effect', severity: 'warning', path: formatPointer(place), after: value, message })
+      break
+    }
+  }
+}
+
+function* namedPlaces(policy: ResolvedPolicy): Iterable<readonly [path: string, member: string, faultOf: FaultOf]> {
+  const { monotonic = {}, tolerance = {}, lists = {}, moves = [] } = policy
+  for (const path of Object.keys(monotonic)) yield [path, 'monotonic', (value, key) => orderFault(value, key, path)]
+  for (const path of Object.keys(tolerance)) yield [path, 'tolerance', toleranceFault]
+  for (const [path, rule] of Object.entries(lists)) yield [path, 'lists', (value) => listFault(value, rule)]
+  for (const move of moves) if (move.as !== 'free') yield [move.path, 'moves', (value) => moveFault(value, move)]
+}
+
+function orderFault(value: Json, key: string, path: string): string | undefined {
+  if (typeof value === 'boolean')
+    return `a boolean has no order; write moves: [{"path": "${path}", "as": "done"}] where it only becomes true`
+  if (isMeasure(value, key) || (typeof value === 'string' && readTime(plainText(value)) !== undefined)) return undefined
+  return typeof value === 'string'
+    ? `this text is neither a number nor a time; write moves: [{"path": "${path}", "as": "state", "order": [...]}] for words in an order`
+    : HOLDER
+}
+
+const HOLDER = 'it holds no single value; name the place of a number or of a time below it'
+
+function toleranceFault(value: Json, key: string): string | undefined {
+  if (isMeasure(value, key)) return undefined
+  if (typeof value === 'object') return HOLDER
+  return `a ${typeof value === 'string' ? 'text without a number' : typeof value} differs or does not; write moves with "as": "gauge" or "cursor" for a value that may be another`
+}
+
+function isMeasure(value: Json, key: string): boolean {
+  if (typeof value === 'number') return true
+  if (typeof value !== 'string') return false
+  const { kind } = readScalar(value, placeKind(key, false))
+  return kind === 'number' || kind === 'quantity'
+}
+
+function listFault(value: Json, rule: ListRule): string | undefined {
+  if (!Array.isArray(value)) return 'it holds no list; name the place of the list itself'
+  if (typeof rule !== 'object' || value.length === 0) return undefined
+  const isKnown = value.some((member) => isJsonObject(member) && rule.key.every((key) => Object.hasOwn(member, key)))
+  return isKnown ? undefined : `no member of the list has ${rule.key.join(' and ')}; name members that they have`
+}
+
+function moveFault(value: Json, { as, order = [] }: Move): string | undefined {
+  const fault = formFault(value, as)
+  if (fault !== undefined) return `${fault}, and cannot move as ${as}`
+  if (as !== 'state' || order.includes(`${value}`)) return undefined
+  return `${JSON.stringify(value)} is no word of its order, ${order.join(', ')}; add it there`
 }

@@ -2,16 +2,33 @@
 import type { ManifestState, RunState } from '../../../../projections/run-state.ts'
 import type { PlacePolicy } from '../../../../schemas/place-policy.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { RULES_NOW } from '../../../../schemas/value-forms.ts'
 import { stricter } from './stricter.ts'
 
 export function withManifestPolicy(policy: ResolvedPolicy, declared: PlacePolicy | undefined): ResolvedPolicy {
-  if (declared === undefined || policy.base === 'relay' || policy.rules === undefined || policy.rules === 1)
-    return policy
-  const both = stricter(policy, declared)
-  return { ...policy, ...both, ungrounded: both.ungrounded ?? policy.ungrounded }
+  const own = readPolicy(policy)
+  if (declared === undefined || own.base === 'relay') return own
+  const both = stricter(own, declared)
+  return { ...own, ...both, ungrounded: both.ungrounded ?? own.ungrounded }
 }
 
-/** Whether a handoff is refused whose tokens would pass a limit (RUN-80). Of the manifest also in runs of rule set 1. */
+/** Read once: what is known of a policy is kept by the object that it is. */
+const read = new WeakMap<ResolvedPolicy, ResolvedPolicy>()
+
+/**
+ * A recorded policy as handoffs are judged by it now (JUD-82). One without a rule set is of release 0.1.0: it protected its critical keys and nothing else, and
+ * knew no suspects. It stays so in the record, and for the fold of what was accepted by it.
+ */
+export function readPolicy(policy: ResolvedPolicy): ResolvedPolicy {
+  if (policy.base === 'relay' || policy.rules === RULES_NOW) return policy
+  const known = read.get(policy)
+  if (known !== undefined) return known
+  const made: ResolvedPolicy = { ...policy, rules: RULES_NOW, protect: policy.criticalKeys, free: [], prose: [] }
+  read.set(policy, made)
+  return made
+}
+
+/** Whether a handoff is refused whose tokens would pass a limit (RUN-80). Of the manifest also under `relay`. */
 export function refusesOvershoot({ policy }: Pick<RunState, 'policy'>, manifest: ManifestState | undefined): boolean {
   return [policy, manifest?.manifest.policy].some((each) => each?.overshoot === 'refuse')
 }

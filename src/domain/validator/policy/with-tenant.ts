@@ -14,13 +14,8 @@ type Started =
 /** What a run declared, with what its tenant's policy adds. Refused where the two cannot both hold. */
 export function underTenantPolicy(declared: Policy | undefined, tenant: PolicyObject): Started {
   const run = typeof declared === 'string' ? { base: declared } : (declared ?? {})
-  for (const member of ['base', 'rules'] as const) {
-    if (tenant[member] === undefined || run[member] === undefined || tenant[member] === run[member]) continue
-    return refused(
-      `/policy/${member}`,
-      `the policy of this tenant has ${member} ${tenant[member]}, which no run changes`,
-    )
-  }
+  if (tenant.base !== undefined && run.base !== undefined && tenant.base !== run.base)
+    return refused('/policy/base', `the policy of this tenant has base ${tenant.base}, which no run changes`)
   const both = merged(run, tenant)
   const checked = PolicyMembers.safeParse(both)
   const fault = checked.success ? ungoverned(both)[0] : checked.error.issues[0]

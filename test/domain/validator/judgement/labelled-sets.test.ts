@@ -66,11 +66,4 @@ function turnedKeys(value: unknown): unknown {
   )
 }
 
-test('rule set 1 stays what it was: on the same handoffs it misses and refuses as it did', () => {
-  const { missed, refused } = confusionOf(DEV, () => resolvePolicy({ rules: 1 }))
-  assert.equal([missed.length, refused.length], RULES_1)
-})
-
-const RULES_1 = [56, 32]
-
 test.run()

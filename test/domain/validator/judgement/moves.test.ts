@@ -99,7 +99,7 @@ test('where the tenant speaks of what moves, a run does not; a state has its ord
   for (const move of [{ as: 'state' }, { as: 'counter', order: ['a', 'b'] }, { as: 'anything' }]) {
     assert.is(PolicyObject.safeParse({ moves: [{ path: '/a', ...move }] }).success, false)
   }
-  assert.is(PolicyObject.safeParse({ rules: 1, ...run }).success, false)
+  assert.is(PolicyObject.safeParse({ base: 'relay', ...run }).success, false)
 })
 
 test('with its books declared no innocent step of 25 is refused or suspect under the strict policy, and each spoilt or broken one is refused (JUD-44)', () => {

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { Policy } from '../../../../schemas/policy.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { evaluate, STEPS_MAX } from '../../../../src/domain/validator/policy/evaluate.ts'
-import { withManifestPolicy } from '../../../../src/domain/validator/policy/with-manifest.ts'
+import { readPolicy, withManifestPolicy } from '../../../../src/domain/validator/policy/with-manifest.ts'
 import { type HandoffInput, type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
 const test = suite('judgement: policy')
@@ -35,7 +35,7 @@ test('unknown words, paths that are no pointers, endless expressions and huge po
     [{ tolerance: { '/x': {} } }, 'tolerance'],
     [{ minConfidence: 2 }, 'minConfidence'],
     [{ base: 'relay', protect: '*' }, 'protect'],
-    [{ rules: 1, immutable: ['/x'] }, 'immutable'],
+    [{ rules: 1 }, 'leave it out'],
     [{ rules: 3 }, 'rules'],
     [{ supersede: { never: ['x'] } }, 'never'],
     [{ immutable: Array.from({ length: 300 }, (_, i) => `/x${i}`) }, 'immutable'],
@@ -158,8 +158,23 @@ test("an agent's manifest adds to the policy of the run, and loosens none of it 
   })
   assert.equal([both.ungrounded, both.restated, both.minConfidence], ['warn', 'reject', 0.5])
   assert.equal([both.immutable, both.supersede?.roles], [['/a', '/b'], ['y']])
-  const old = resolvePolicy({ rules: 1 })
-  assert.is(withManifestPolicy(old, { immutable: ['/b'] }), old)
+  const relay = resolvePolicy({ base: 'relay' })
+  assert.is(withManifestPolicy(relay, { immutable: ['/b'] }), relay)
+})
+
+test('a policy that 0.1.0 recorded protects its critical keys alone, takes what a manifest adds, and is judged by the rules of now (JUD-82)', () => {
+  const recorded = { base: 'default', criticalKeys: ['order'], ungrounded: 'warn' } as const
+  const policy = readPolicy(recorded)
+  assert.is(readPolicy(recorded), policy)
+  const judge = (after: JsonObject): Verdict => {
+    const before = { order: { qty: 6, by: 'Ann' }, notes: ['a'], stock: { left: 4 } }
+    return validateHandoff({ before, after: { ...before, ...after }, policy })
+  }
+  assert.equal(judge({ order: { qty: '6', by: 'Ann' }, notes: {}, stock: 0 }).findings, [])
+  const [finding] = judge({ order: { qty: 5, by: 'Ann' } }).findings
+  assert.equal([finding?.severity, finding?.path], ['error', '/order/qty'])
+  assert.equal(withManifestPolicy(recorded, { immutable: ['/stock'] }).immutable, ['/stock'])
+  for (const each of [resolvePolicy(), resolvePolicy('relay')]) assert.is(readPolicy(each), each)
 })
 
 test.run()

@@ -135,7 +135,7 @@ test('a policy in force is recorded with the rows of its presets; unknown preset
   assert.is('moves' in resolvePolicy({}), false)
   const refused = PolicyObject.safeParse({ preset: ['langchain'] })
   assert.match(refused.error?.issues[0]?.message ?? '', PRESET_NAMES.join(', '))
-  assert.is(PolicyObject.safeParse({ rules: 1, preset: ['crewai'] }).success, false)
+  assert.is(PolicyObject.safeParse({ base: 'relay', preset: ['crewai'] }).success, false)
 })
 
 test("where the tenant speaks of what moves, by moves or by a preset, a run's presets count for nothing (JUD-70)", () => {

@@ -252,6 +252,10 @@ test('a specific name said again with another value is an error where it is plai
   assert.equal(severity({ vat_rate: 0.07 }, { restated: 'warn' }), ['restated warning'])
   assert.equal(severity({ vat_rate: 0.07, as_of: '2026-01-01' }), [])
   assert.equal(severity({ vat_rate: 0.19 }), [])
+  // A word that says what kind of value it is names no thing: the state of a review is not that of the order.
+  const order = { ref: 'R-77', status: 'open', total: 12 }
+  const review = { ref: 'R-77', status: 'passed', total: 3 }
+  assert.equal(found(judge({ facts: { order } }, { facts: { order, review } })), [])
 })
 
 test('a supersession covers what lies below it, is listed with what it covered, and costs confidence (JUD-27)', () => {
