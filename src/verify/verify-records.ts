@@ -160,7 +160,7 @@ class Verification {
     for (const { code, message } of this.#rules.check(header, record.data)) {
       this.#report({ ...placeOf(record, judged), code, message })
     }
-    if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header.type, record.data)
+    if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header, record.data)
     this.#checkCheckpoint(record, judged)
     this.#checkValues(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
