@@ -21,6 +21,8 @@ export function lacks(redacted: Redacted | undefined, member: string): boolean {
 
 /** In the place of a value whose key was destroyed. */
 export const ERASED = '[erased]'
+/** The same, where the key is not there and no erasure on record says why. */
+export const KEY_MISSING = '[key missing]'
 
 const BESIDE = ['inputRef', 'argsRef', 'resultRef', 'outputRef']
 
@@ -28,19 +30,24 @@ const BESIDE = ['inputRef', 'argsRef', 'resultRef', 'outputRef']
 export interface KeptValues {
   readonly values: { readonly [marker: string]: Json }
   readonly erased: readonly string[]
+  /** Ids of keys that are not there, which no erasure on record names: what they encrypt may be read again once the file of the keys is put back. */
+  readonly missing?: readonly string[]
   /** Of a call: what its code knows it by, where that was left out of the record as well. */
   readonly callKey?: string
 }
 
-/** A body with the values that could be read, `[erased]` in the place of the others, and `redacted` saying what it still lacks (LIFE-5). */
-export function withKept(body: JsonObject, { values, erased, callKey }: KeptValues): JsonObject {
+/** A body with the values that could be read, `[erased]` or `[key missing]` in the place of the others, and `redacted` saying what it still lacks (LIFE-5). */
+export function withKept(body: JsonObject, { values, erased, missing = [], callKey }: KeptValues): JsonObject {
   const { redacted: said, ...rest } = body
   const { kept = [], ...dropped } = said as unknown as Redacted
   // A value that lies beside the events holds its markers there: it is not what was sent.
   const isBeside = BESIDE.some((name) => Object.hasOwn(rest, name))
-  const gone = kept.filter(({ key }) => isBeside || erased.includes(key))
+  const gone = kept.filter(({ key }) => isBeside || erased.includes(key) || missing.includes(key))
   let data = inPlaceOf(rest, (text) => values[text])
-  for (const { at } of gone) for (const each of at) data = erasedAt(data, parsePointer(each) ?? [])
+  for (const { key, at } of gone) {
+    const by = missing.includes(key) ? KEY_MISSING : ERASED
+    for (const each of at) data = erasedAt(data, parsePointer(each) ?? [], by)
+  }
   const lacking = { ...dropped, ...(gone.length > 0 && { kept: gone }) }
   const isWhole = gone.length === 0 && Object.keys(dropped.counts).length === 0
   const known = callKey === undefined ? {} : { key: callKey }
@@ -59,10 +66,10 @@ export function inPlaceOf(value: Json, standsFor: (marker: string) => Json | und
   return Object.fromEntries(members)
 }
 
-function erasedAt(value: Json, tokens: readonly string[]): Json {
+function erasedAt(value: Json, tokens: readonly string[], by: string): Json {
   const [token, ...rest] = tokens
-  if (token === undefined) return typeof value === 'string' && value.startsWith(MARKER_BEGINS) ? ERASED : value
-  if (Array.isArray(value)) return value.map((each, i) => (String(i) === token ? erasedAt(each, rest) : each))
+  if (token === undefined) return typeof value === 'string' && value.startsWith(MARKER_BEGINS) ? by : value
+  if (Array.isArray(value)) return value.map((each, i) => (String(i) === token ? erasedAt(each, rest, by) : each))
   if (!isJsonObject(value) || !Object.hasOwn(value, token)) return value
-  return { ...value, [token]: erasedAt(value[token] as Json, rest) }
+  return { ...value, [token]: erasedAt(value[token] as Json, rest, by) }
 }

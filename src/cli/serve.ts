@@ -17,7 +17,12 @@ import { painter } from './terminal.ts'
 const CLOSE_MAX_MS = 4_500
 
 export async function serve(args: Arguments): Promise<number> {
-  const settings: Settings = { ...args.settings, acceptWalLoss: args.has('accept-wal-loss') }
+  const erasures = args.text('erasures')
+  const settings: Settings = {
+    ...args.settings,
+    acceptWalLoss: args.has('accept-wal-loss'),
+    ...(erasures !== undefined && { erasures }),
+  }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
   // What nobody caught, a rejected promise too, left the process in a state that nobody knows: going on could answer from it. What was

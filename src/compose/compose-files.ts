@@ -4,12 +4,14 @@ import { HandedOver } from '../indexing/delegated.ts'
 import { IndexingThread } from '../indexing/indexing-thread.ts'
 import type { FileName } from '../indexing/protocol.ts'
 import { fileGuard, logFileGuard } from '../ledger/identity/file-guard.ts'
-import type { Log } from '../ledger/ports.ts'
+import type { KeySource, Log } from '../ledger/ports.ts'
+import type { ErasureList } from '../ledger/subjects/erasure-list.ts'
 import type { Settings } from '../settings/config.ts'
 import type { WatchedKeys } from '../settings/key-source.ts'
 import {
   AUDIT_FILE,
   CHECKPOINTS_SUFFIX,
+  ERASURES_SUFFIX,
   LOG_FILE,
   LOSS_SUFFIX,
   STORE_FILE,
@@ -27,6 +29,7 @@ import { openSqliteViews, viewsBesideOwner } from '../store/sqlite/sqlite-views.
 import type { SubjectStore } from '../store/subject-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import { workerProgram } from '../workers/worker-program.ts'
+import { openErasureFile } from './erasure-file.ts'
 import type { IndexingPlaces } from './indexing-worker.ts'
 
 type DerivedOptions = Omit<DerivedFileOptions, 'path'>
@@ -60,6 +63,12 @@ export function checkpointsPath(settings: Settings): string | undefined {
 /** In the same place: what a process found that the store had lost. */
 export function lossPath(settings: Settings): string | undefined {
   return besideStore(settings, LOSS_SUFFIX)
+}
+
+/** The list of erasures; undefined where the store is no file, and so has no place for keys of subjects that outlives it. Throws `ErasureListError`. */
+export function openErasures(settings: Settings, keys: KeySource): ErasureList | undefined {
+  const path = settings.store.kind === 'sqlite' ? besideStore(settings, ERASURES_SUFFIX) : undefined
+  return path === undefined ? undefined : openErasureFile({ path, given: settings.erasures, keys })
 }
 
 function besideStore({ store, data }: Settings, suffix: string): string | undefined {

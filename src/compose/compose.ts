@@ -35,6 +35,7 @@ import type { WalLoss } from '../store/sqlite/wal-loss.ts'
 import {
   checkpointsPath,
   openAuditIndex,
+  openErasures,
   openFollowingFiles,
   openLogs,
   openSubjects,
@@ -121,7 +122,7 @@ export async function openLedger(settings: Settings, log: Log, waiting?: Waiting
       keys,
       log,
       logs,
-      subjects,
+      ...{ subjects, erasures: subjects && openErasures(settings, keys) },
       audit: { index: files.audit, ...audit, remote: readers },
       memory,
       work,

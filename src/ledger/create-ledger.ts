@@ -60,7 +60,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const [sealer, logKeys] = [new Sealer(keys, memory), new LogKeys(keys)]
-  const { origin: request, readOnly, work } = options
+  const { origin: request, readOnly, work, erasures } = options
   const founding: LedgerIdentityDeps = { store, views, keys, sealer, logKeys, effects, log, origin: request, readOnly }
   const stats = new Stats()
   const followed = followedBy(options)
@@ -85,7 +85,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit = options.audit && openAudit({ store, ...common, ...following, ...options.audit, readOnly, log })
   const losses = knownLosses({ ofLog, broken: integrity.present, status: () => store.status() })
   const exports = new Exports({ store, logs, logKeys, effects, facts, losses, onMissing: missingOnRecord(sealer) })
-  const erasing = await openSubjects({ ...side, sealer, facts, store, effects, log, readOnly })
+  const erasing = await openSubjects({ ...side, ...known, erasures, sealer, facts, store, effects, log, readOnly })
   const lagsNow = () => lagStats({ lag, list, logs })
   const [finish, stopWatching] = [finishOnce([list, audit]), watched(founding, { stats, runs, indexing })]
 

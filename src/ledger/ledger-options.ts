@@ -12,6 +12,7 @@ import type { StartWatch } from './log/log-deps.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { LossesOfTenant } from './log/tenant-logs.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
+import type { ErasureList } from './subjects/erasure-list.ts'
 import type { ValueLimits } from './values/value-limits.ts'
 
 export interface LedgerOptions {
@@ -20,6 +21,8 @@ export interface LedgerOptions {
   readonly keys: KeySource
   /** Keys of subjects; absent: nothing can be kept encrypted here. */
   readonly subjects?: SubjectStore | undefined
+  /** What was erased, beside store and keys; absent: nothing is kept of it outside of them. */
+  readonly erasures?: ErasureList | undefined
   readonly effects?: Effects
   readonly log?: Log
   /** Absent: nobody is told what a start waits for, and it cannot be given up. */

@@ -60,6 +60,8 @@ export interface Settings {
   readonly indexingThread?: { readonly program?: URL; readonly startMs?: number } | undefined
   /** Nor this: set once, for one start, by whoever knows that the log of the store is damaged. */
   readonly acceptWalLoss?: boolean
+  /** Nor this: a copy of the list of erasures, for one start after a backup was put back. */
+  readonly erasures?: string
 }
 
 export interface TimestampSettings {

@@ -39,6 +39,9 @@ export const CHECKPOINTS_SUFFIX = '.checkpoints'
 /** The same, of what the store was found to have lost. */
 export const LOSS_SUFFIX = '.lost'
 
+/** The same, of the list of erasures. */
+export const ERASURES_SUFFIX = '.erasures'
+
 const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
 
 const POSTGRES_URL = /^postgres(ql)?:\/\//

@@ -39,7 +39,12 @@ export interface SubjectStore extends Disposable {
   noteRequest(ids: readonly string[], request: string): void
   /** Secret and subject are overwritten, in the file and its log. */
   destroy(ids: readonly string[]): void
-  noteDone(ids: readonly string[]): void
+  /** `proof`: says under a key of the ledger that the erasure is on record. */
+  noteDone(rows: readonly { readonly id: string; readonly proof: string }[]): void
+  /** Of a key whose erasure is on record, whether or not this file ever had it. */
+  proofOf(id: string): string | undefined
+  /** The file by a name of its own, and how many keys were made in it; undefined where there is no file yet. */
+  identity(): { readonly id: string; readonly keys: number } | undefined
   /** Revision of the tenant's ledger stream up to which this file has carried out what is on record; -1: none. */
   seen(tenant: string): number
   noteSeen(tenant: string, revision: number): void

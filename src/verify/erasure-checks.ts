@@ -20,17 +20,23 @@ export function bearsOnErasure(
 
 export class ErasureChecks {
   /** Events by the key that something in them is encrypted under. */
-  readonly #events = new Map<string, number>()
+  readonly #events = new Map<string, { readonly id: string; events: number }>()
   readonly #requested = new Set<string>()
-  readonly #erased = new Set<string>()
+  readonly #erased = new Map<string, string>()
 
-  /** Of an event whose seal fits. */
-  take(type: string, text: string): void {
+  /** Of an event whose seal fits. A tenant's erasure says nothing of the keys of another one. */
+  take({ type, tenant }: { readonly type: string; readonly tenant: string }, text: string): void {
     const data = parseJsonOrUndefined(text)
     if (!isJsonObject(data)) return
-    if (type === 'ErasureRequested') for (const id of textsIn(data.keyIds)) this.#requested.add(id)
-    else if (type === 'SubjectErased') for (const id of textsIn(data.keyIds)) this.#erased.add(id)
-    else for (const id of keysOf(data.redacted)) this.#events.set(id, (this.#events.get(id) ?? 0) + 1)
+    const own = (id: string): string => `${tenant}\n${id}`
+    if (type === 'ErasureRequested') for (const id of textsIn(data.keyIds)) this.#requested.add(own(id))
+    else if (type === 'SubjectErased') for (const id of textsIn(data.keyIds)) this.#erased.set(own(id), id)
+    else
+      for (const id of keysOf(data.redacted)) {
+        const known = this.#events.get(own(id))
+        if (known === undefined) this.#events.set(own(id), { id, events: 1 })
+        else known.events += 1
+      }
   }
 
   /** `isThere` is absent where the file of the keys does not lie beside the store. */
@@ -41,20 +47,25 @@ export class ErasureChecks {
   } {
     const faults: VerifyFault[] = []
     let [erased, unread] = [0, 0]
-    for (const [id, events] of this.#events) {
-      if (this.#erased.has(id)) erased += events
+    for (const [own, { id, events }] of this.#events) {
+      if (this.#erased.has(own)) erased += events
       else if (isThere === undefined) unread += events
-      else if (!isThere(id) && !this.#requested.has(id)) faults.push(unrecorded(id, events))
+      else if (!isThere(id)) faults.push(this.#requested.has(own) ? unfinished(id, events) : unrecorded(id, events))
     }
-    if (isThere !== undefined) for (const id of this.#erased) if (isThere(id)) faults.push(undone(id))
-    const what = `whether the keys of ${unread} events in which something is encrypted exist: subjects.db is not beside the store`
+    if (isThere !== undefined) for (const id of this.#erased.values()) if (isThere(id)) faults.push(undone(id))
+    const what = `whether the keys of ${unread} events in which something is encrypted exist: subjects.db is not beside the store (put it back there; without it nobody can read them)`
     return { erased, faults: faults.slice(0, LISTED_MAX), unchecked: unread === 0 ? [] : [what] }
   }
 }
 
 function unrecorded(id: string, events: number): VerifyFault {
-  const message = `the key ${id}, under which something of ${events} events is encrypted, is gone, and no erasure on record names it: put back a copy of subjects.db from before`
+  const message = `the key ${id}, under which something of ${events} events is encrypted, is not in subjects.db, and no erasure on record names it: put back the newest copy of subjects.db that holds it`
   return { code: 'erasure-unrecorded', message }
+}
+
+function unfinished(id: string, events: number): VerifyFault {
+  const message = `the erasure of the key ${id}, under which something of ${events} events is encrypted, was requested and the key is gone, which is not on record yet: start the ledger once, which ends it`
+  return { code: 'erasure-unfinished', message }
 }
 
 function undone(id: string): VerifyFault {

@@ -32,6 +32,8 @@ export type VerifyFaultCode =
   | 'key-rotation'
   /** A key of a subject is gone, and no erasure on record names it. */
   | 'erasure-unrecorded'
+  /** A key is gone on a request that is on record, and that it is gone is not: a crash came between. */
+  | 'erasure-unfinished'
   /** An erasure is on record, and the key is there. */
   | 'erasure-undone'
   | 'key-not-announced'
@@ -127,6 +129,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',
   'erasure-undone': 'INCOMPLETE',
+  'erasure-unfinished': 'INCOMPLETE',
   'key-missing': 'UNVERIFIABLE',
   'foreign-keys': 'UNVERIFIABLE',
   'foreign-verifier-key': 'UNVERIFIABLE',

@@ -179,7 +179,7 @@ class Verification {
       this.#report({ ...placeOf(record, judged), code, message })
     }
     if (judged.sealed && judged.faults.length === 0) this.#acknowledged.take(header, record.data)
-    if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header.type, record.data)
+    if (judged.sealed && bearsOnErasure(header.type, record)) this.#erasures.take(header, record.data)
     this.#checkCheckpoint(record, judged)
     this.#checkValues(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)

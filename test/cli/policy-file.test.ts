@@ -30,6 +30,10 @@ test('serve stops with one line that says file, place and reason of a policy tha
       /tenant\.json is no policy at \/tenants\/acme\/immutable\/0: /,
     ],
     [write('name.json', '{"tenants": {"ACME": {}}}'), /name\.json is no policy at \/tenants\/ACME: /],
+    [
+      write('dead.json', '{"tenants": {"acme": {"redaction": [{"name": "a", "at": ["/customer/**"]}]}}}'),
+      /dead\.json is no policy at \/tenants\/acme\/redaction\/0\/at\/0: .*write \/\*\/customer/,
+    ],
     [write('list.json', '[]'), /list\.json is no policy: /],
   ]
   const cwd = process.cwd()

@@ -1,12 +1,15 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Json } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { type RedactionRule, RedactionRules } from '../../schemas/redaction.ts'
 import { finish, Pauses, PIECE_STEPS } from '../../src/domain/paced.ts'
+import { COMMAND_MEMBERS, type Members } from '../../src/domain/redaction/command-members.ts'
 import { compileRules } from '../../src/domain/redaction/compile-rules.ts'
 import { spansOf } from '../../src/domain/redaction/detectors.ts'
+import { placeFault } from '../../src/domain/redaction/place-fault.ts'
 import { redactCommand } from '../../src/domain/redaction/redact-command.ts'
 import { TextSteps } from '../../src/domain/redaction/text-steps.ts'
+import type { RunCommand } from '../../src/domain/run-command.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { seededRandom, testSeed } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -87,6 +90,86 @@ test('places cover what lies at them or below, with * and ** (RUN-94)', () => {
     at: ['/args/card/no', '/args/card/holder', '/args/list/0/pin', '/args/a/b/pin'],
   })
   assert.is(redacted(args, [{ name: 'all', at: ['/args'] }]).args, '[redacted: all]')
+})
+
+/** Bodies of every kind of command, with all that a place can name at every place that a caller's value has there. */
+function everyValue(place: readonly string[]): RunCommand[] {
+  const below = place.map((_, i) =>
+    place.slice(i).reduceRight<Json>((value, token) => ({ [namedBy(token)]: value }), 1),
+  )
+  const all = below.reduce<JsonObject>((merged, each) => deepMerged(merged, each as JsonObject), { k: 1 })
+  return Object.entries(COMMAND_MEMBERS as Readonly<Record<string, Members>>).map(([kind, { values }]) => {
+    const body = values.reduce<JsonObject>(
+      (made, { path, form }) => deepMerged(made, nested(path, form === 'text' ? 'x' : all) as JsonObject),
+      {},
+    )
+    return { kind, name: 'n', body } as unknown as RunCommand
+  })
+}
+const namedBy = (token: string): string => (token === '*' || token === '**' ? 'k' : token)
+const nested = ([first, ...rest]: readonly string[], value: Json): Json =>
+  first === undefined ? value : first === '*' ? [nested(rest, value)] : { [first]: nested(rest, value) }
+const deepMerged = (a: JsonObject, b: JsonObject): JsonObject => {
+  const merged = { ...a }
+  for (const [name, value] of Object.entries(b)) {
+    const before = merged[name]
+    const lists = Array.isArray(before) && Array.isArray(value)
+    if (lists) merged[name] = [deepMerged(before[0] as JsonObject, value[0] as JsonObject)]
+    else if (!isJsonObject(before ?? null)) merged[name] = value
+    else if (isJsonObject(value)) merged[name] = deepMerged(before as JsonObject, value)
+  }
+  return merged
+}
+
+test('a place is refused exactly where it leaves nothing out of any request, whatever that holds (LIFE-11)', () => {
+  const seed = testSeed(94)
+  const random = seededRandom(seed)
+  const tokens = [
+    'input',
+    'args',
+    'error',
+    'details',
+    'message',
+    'supersedes',
+    'reason',
+    '0',
+    '*',
+    '**',
+    'customer',
+    'payload',
+  ]
+  let refused = 0
+  const cases = rounds(300, 3_000, 30_000)
+  for (let n = 0; n < cases; n += 1) {
+    const place = Array.from(
+      { length: 1 + Math.floor(random() * 4) },
+      () => tokens[Math.floor(random() * tokens.length)] ?? '*',
+    )
+    const rules: RedactionRule[] = [{ name: 'a', at: [`/${place.join('/')}`] }]
+    const leftOut = everyValue(place).some((command) => {
+      const done = finish(redactCommand(command, rules, env))
+      return done.ok && done.leftOut.length > 0
+    })
+    const fault = placeFault(rules)
+    assert.is(fault === undefined, leftOut, `seed ${seed}: ${rules[0]?.at}: ${fault?.message}`)
+    refused += leftOut ? 0 : 1
+  }
+  assert.ok(refused > cases / 10 && refused < cases, `seed ${seed}: ${refused} of ${cases} refused`)
+})
+
+test('a place that matches nothing says what to write instead, and that matches (LIFE-11)', () => {
+  for (const [written, instead] of [
+    ['/customer/**', '/*/customer/**'],
+    ['/arg/card', '/args/card'],
+    ['/inputs', '/input'],
+    ['/error/text', '/error/message'],
+  ] as const) {
+    const { message } = placeFault([{ name: 'a', at: ['/args', written] }]) ?? {}
+    assert.ok(message?.includes(instead), `${written}: ${message}`)
+    assert.is(placeFault([{ name: 'a', at: [instead] }]), undefined, instead)
+  }
+  const deep = { name: 'a', at: [`/supersedes${'/**'.repeat(160)}/x`] }
+  assert.ok(placeFault(Array.from({ length: 2_000 }, () => deep)), 'and many of them take no time')
 })
 
 test('what is left out stays out: a marker that is carried on is left as it is, and listed by nobody (A248)', () => {

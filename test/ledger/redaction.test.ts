@@ -186,6 +186,23 @@ test('a model or a provider that holds what a rule finds is refused wherever it 
   assert.not.match(await stored(t), 'liddell')
 })
 
+test('a run whose rule can match nothing is refused before anything is recorded; one that has such a rule on record goes on (LIFE-11)', async () => {
+  const dead: RedactionRule = { name: 'customer', at: ['/args/x', '/customer/**'] }
+  for (const rule of [dead, { ...dead, keep: { subject: 'run' as const } }, { ...dead, find: ['email' as const] }]) {
+    await using t = await under([])
+    const policy = { redaction: [rule] }
+    const refused = await t.run('r', { kind: 'start', body: { id: 'r', name: 'r', input: { customer: 1 }, policy } })
+    if (refused.ok) throw new Error('it was started')
+    const { code, pointer, detail } = refused.refusal
+    assert.equal([code, pointer], ['policy-invalid', '/policy/redaction/0/at/1'])
+    assert.match(detail, '/*/customer/**')
+    assert.not.match(await stored(t), '/customer')
+  }
+  await using before = await under([dead])
+  bodyOf(await start(before))
+  bodyOf(await claim(before, { x: 1 }))
+})
+
 test('names, signed handoffs and texts beyond what can be looked through are refused, and nothing of them is recorded (RUN-99)', async () => {
   await using t = await under()
   bodyOf(await start(t))

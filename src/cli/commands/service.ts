@@ -52,6 +52,7 @@ function serve(program: CliCommand): void {
         '--accept-wal-loss',
         'start past a damaged log of the store, without what cannot be read; the log is set aside',
       ),
+      flag('--erasures <file>', 'carry out a copy of the list of erasures first, as after a backup was put back'),
       flag('--mcp <file>', 'MCP servers over HTTP to stand in front of, each at /mcp/NAME, with every call on record'),
       flag('--mcp-idle-minutes <n>', 'how long a session with them may lie idle before it is ended (default: 30)'),
     )

@@ -8,6 +8,7 @@ import { type Refusal, refusal } from '../refusal.ts'
 import type { RunCommand } from '../run-command.ts'
 import { COMMAND_MEMBERS, type Members, type ValueMember } from './command-members.ts'
 import { compileRules, searches } from './compile-rules.ts'
+import { placeFault } from './place-fault.ts'
 import { type Blind, markerOf, TextTooLong, TooMuchLeftOut } from './redact-text.ts'
 import {
   below,
@@ -76,8 +77,19 @@ function redactionBy(declared: RedactionInForce, env: RedactionEnv): Redaction |
 }
 
 /** Refused where a pattern is not accepted. */
-export function patternFault({ index, message }: { readonly index: number; readonly message: string }): Refusal {
-  const pointer = `/policy/redaction/${index}/pattern`
+function patternFault({ index, message }: { readonly index: number; readonly message: string }): Refusal {
+  return policyFault(`/policy/redaction/${index}/pattern`, message)
+}
+
+/** Why rules that somebody declares cannot be used; undefined where they can. What is on record may hold places that match nothing. */
+export function declaredFault(declared: RedactionInForce): Refusal | undefined {
+  const compiled = compileRules(declared)
+  if (!compiled.ok) return patternFault(compiled)
+  const found = placeFault(declared)
+  return found && policyFault(`/policy/redaction/${found.rule}/at/${found.place}`, found.message)
+}
+
+function policyFault(pointer: string, message: string): Refusal {
   return refusal('policy-invalid', message, { pointer, evidence: { errors: [{ pointer, message }] } })
 }
 

@@ -15,6 +15,7 @@ import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Caller } from '../ledger.ts'
 import type { Log } from '../ports.ts'
 import type { Queries } from '../read/queries.ts'
+import type { ErasureList, ListedErasure } from './erasure-list.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 import { placesOf } from './subject-places.ts'
 import type { Answered } from './subjects.ts'
@@ -23,6 +24,8 @@ const AGAIN_MS = 30_000
 const LISTED_MAX = 100
 /** Who goes on with an erasure that somebody requested before. */
 const ACTOR = 'countersign'
+/** Why, where the record of the first time is not there any more. */
+const AGAIN = { reason: 'carried out again: the list of erasures names these keys', basis: 'list of erasures' } as const
 
 export interface ErasuresDeps {
   readonly keys: SubjectKeys
@@ -31,6 +34,9 @@ export interface ErasuresDeps {
   readonly store: Pick<EventStore, 'readStream'>
   readonly newId: () => string
   readonly log: Log
+  /** Absent: nothing is kept of erasures outside of store and keys. */
+  readonly erasures?: ErasureList | undefined
+  readonly nowMs: () => number
 }
 
 /** One request and its keys. */
@@ -55,6 +61,30 @@ export class Erasures implements AsyncDisposable {
   /** Goes on with what a process before this one, or an open run, left undone; and does so again later while something waits. */
   goOn(): Promise<void> {
     return this.#inTurn(() => this.#pass())
+  }
+
+  /** Those of the list whose keys are there: of a copy of store and keys from before, say. They are on record again, by the same request. */
+  carryOut(listed: readonly ListedErasure[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const erasure of listed) await this.#again(erasure)
+    })
+  }
+
+  async #again({ tenant, request, keyIds }: ListedErasure): Promise<void> {
+    const rows = keyIds.flatMap((id) => this.#subjects.key(id) ?? [])
+    const there = rows.filter((row) => row.wrapped !== null && row.tenant === tenant)
+    const ids = there.map(({ id }) => id)
+    if (ids.length === 0) return
+    if (!there.every((row) => row.request === request)) {
+      this.#subjects.close(ids)
+      const data: EventBody<'ErasureRequested'> = { v: 1, request, keyIds: ids, ...AGAIN }
+      await this.#deps.facts.record({
+        ...{ tenant, type: 'ErasureRequested', data: data as unknown as Json },
+        by: { actor: ACTOR },
+      })
+      this.#subjects.noteRequest(ids, request)
+    }
+    await this.#finish({ tenant, request, ids })
   }
 
   async subject(caller: Caller, subject: string): Promise<SubjectAnswer> {
@@ -124,8 +154,10 @@ export class Erasures implements AsyncDisposable {
 
   /** From whatever step it is at. What was encrypted is counted while the keys still say where they were used. */
   async #finish({ tenant, request, ids }: Erasing, by?: Caller): Promise<ErasureAnswer['counts']> {
-    const { store: events, facts, keys } = this.#deps
+    const { store: events, facts, keys, erasures, nowMs } = this.#deps
     const { counts } = await placesOf({ events, subjects: this.#subjects }, { tenant, ids })
+    // Before anything is gone: a copy of store and keys from before is held to it.
+    erasures?.add({ at: new Date(nowMs()).toISOString(), tenant, request, keyIds: [...ids] })
     keys.destroy(ids)
     const copies = await this.#copies(tenant)
     const data: EventBody<'SubjectErased'> = { v: 1, request, keyIds: [...ids], counts, copies }
@@ -135,7 +167,7 @@ export class Erasures implements AsyncDisposable {
       data: data as unknown as Json,
       by: by ?? { actor: ACTOR },
     })
-    this.#subjects.noteDone(ids)
+    keys.noteErased(ids)
     return counts
   }
 

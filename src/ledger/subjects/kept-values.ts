@@ -2,7 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject, parseJsonOrUndefined } from '../../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
-import { ERASED, inPlaceOf, type KeptValues, MARKER_BEGINS, withKept } from '../../../schemas/redacted-parts.ts'
+import {
+  ERASED,
+  inPlaceOf,
+  KEY_MISSING,
+  type KeptValues,
+  MARKER_BEGINS,
+  withKept,
+} from '../../../schemas/redacted-parts.ts'
 import {
   type Keep,
   type Kept,
@@ -140,7 +147,7 @@ export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEven
   const kept = redactedOf(data)?.kept
   if (kept === undefined) return undefined
   let values: { [marker: string]: Json } = {}
-  const erased: string[] = []
+  const [erased, missing]: [string[], string[]] = [[], []]
   let callKey: string | undefined
   for (const [n, { key: id, $enc }] of kept.entries()) {
     const key = keys?.byId(id)
@@ -148,21 +155,28 @@ export function keptIn(keys: SubjectKeys | undefined, { header, data }: KeptEven
     const text = key && decryptUnder(key, aad, $enc)
     const read = text === undefined ? undefined : parseJsonOrUndefined(text)
     if (!isJsonObject(read ?? null)) {
-      erased.push(id)
+      if (key === undefined && keys?.fateOf(id) === 'erased') erased.push(id)
+      else missing.push(id)
       continue
     }
     const { [CALL_KEY]: first, ...rest } = read as JsonObject
     values = { ...values, ...rest }
     if (n === 0 && typeof first === 'string') callKey = first
   }
-  if (callKey !== undefined && erased.length === 0) {
+  const isWhole = erased.length === 0 && missing.length === 0
+  if (callKey !== undefined && isWhole) {
     for (const { key: id } of kept.slice(1).reverse()) {
       const key = keys?.byId(id)
       const aad = aadOf(keys?.ledgerId ?? '', { ...header, key: id })
       callKey = key && callKey && decryptUnder(key, aad, callKey)
     }
   }
-  return { values, erased, ...(callKey !== undefined && erased.length === 0 && { callKey }) }
+  return {
+    values,
+    erased,
+    ...(missing.length > 0 && { missing }),
+    ...(callKey !== undefined && isWhole && { callKey }),
+  }
 }
 
 /** The event as who may read bodies gets it. */
@@ -184,7 +198,8 @@ export function holdsMarker(value: Json): boolean {
 export class RunValues {
   readonly #keys: SubjectKeys
   readonly #values = new Map<string, Json>()
-  readonly #erased = new Set<string>()
+  /** What is said in the place of markers whose key is gone. */
+  readonly #gone = new Map<string, string>()
 
   constructor(keys: SubjectKeys) {
     this.#keys = keys
@@ -195,16 +210,17 @@ export class RunValues {
     if (kept === undefined) return
     for (const [marker, value] of Object.entries(kept.values)) this.#values.set(marker, value)
     for (const { key, at } of redactedOf(event.data)?.kept ?? []) {
-      if (!kept.erased.includes(key)) continue
-      for (const place of at) this.#erase(valueAt(event.data as JsonObject, parsePointer(place) ?? []))
+      const said = kept.erased.includes(key) ? ERASED : kept.missing?.includes(key) ? KEY_MISSING : undefined
+      if (said === undefined) continue
+      for (const place of at) this.#lacks(valueAt(event.data as JsonObject, parsePointer(place) ?? []), said)
     }
   }
 
   readable(value: Json): Json {
-    return inPlaceOf(value, (marker) => this.#values.get(marker) ?? (this.#erased.has(marker) ? ERASED : undefined))
+    return inPlaceOf(value, (marker) => this.#values.get(marker) ?? this.#gone.get(marker))
   }
 
-  #erase(value: Json | undefined): void {
-    if (typeof value === 'string' && value.startsWith(MARKER_BEGINS)) this.#erased.add(value)
+  #lacks(value: Json | undefined, said: string): void {
+    if (typeof value === 'string' && value.startsWith(MARKER_BEGINS)) this.#gone.set(value, said)
   }
 }

@@ -1,9 +1,14 @@
 /** @module What a ledger says and does about subjects; without a place for their keys it says that. */
+
+import { ledgerStream } from '../../../schemas/names.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
+import type { KnownHead } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
+import type { ErasureList, NotedKeyFile } from './erasure-list.ts'
 import { Erasures, type ErasuresDeps } from './erasures.ts'
 import { replayErasures } from './replay-erasures.ts'
 import type { SubjectKeys } from './subject-keys.ts'
@@ -13,21 +18,43 @@ export interface OpenSubjects extends AsyncDisposable {
   readonly subjects: Subjects
 }
 
-interface SubjectsDeps extends Omit<ErasuresDeps, 'keys' | 'newId'> {
+interface SubjectsDeps extends Omit<ErasuresDeps, 'keys' | 'newId' | 'nowMs' | 'store'> {
   readonly subjects: SubjectKeys | undefined
-  readonly effects: Pick<Effects, 'newId'>
+  readonly store: Pick<EventStore, 'readStream' | 'head'>
+  readonly effects: Pick<Effects, 'newId' | 'nowMs'>
+  /** What the logs have seen of a stream. */
+  readonly knownHead: ((stream: string) => Pick<KnownHead, 'events'> | undefined) | undefined
   readonly sealer: Sealer
   readonly readOnly: boolean | undefined
 }
 
+/** A copy of store and keys from before, of which nothing says what was erased since; `message` says what to do. */
+export class ErasuresUnknownError extends Error {
+  override readonly name = 'ErasuresUnknownError'
+  readonly code = 'erasures-unknown'
+}
+
 /** Erasures that are on record, and not carried out here, are carried out first: a restored copy of the keys gives nothing back. */
-export async function openSubjects({ subjects: keys, sealer, readOnly, ...deps }: SubjectsDeps): Promise<OpenSubjects> {
+export async function openSubjects({
+  subjects: keys,
+  sealer,
+  readOnly,
+  knownHead,
+  ...deps
+}: SubjectsDeps): Promise<OpenSubjects> {
   if (keys === undefined) return { subjects: NO_SUBJECTS, [Symbol.asyncDispose]: async () => undefined }
-  const erasures = new Erasures({ ...deps, keys, newId: deps.effects.newId })
+  const erasing = new Erasures({ ...deps, keys, ...deps.effects })
+  const { erasures: list, store, log } = deps
   if (readOnly !== true) {
+    await refuseUnknown({ keys, store, list, knownHead })
+    const fault = keyFileFault(list?.listed.keyFiles ?? [], keys.store.identity(), keys.foreign())
+    if (fault !== undefined) log.error({ code: 'subject-keys', ...fault.evidence }, fault.message)
     keys.rewrap()
-    await replayErasures({ keys, sealer, store: deps.store })
-    await erasures.goOn()
+    await replayErasures({ keys, sealer, store, list })
+    await erasing.carryOut(list?.listed.erasures ?? [])
+    await erasing.goOn()
+    const noted = list?.listed.keyFiles.at(-1)?.keys ?? 0
+    keys.noteKeys((made) => made > noted)
   }
   const within = async <T>(caller: Caller, work: () => Promise<Answered<T>>): Promise<Answered<T>> => {
     const outside = ofWholeTenant(caller)
@@ -36,11 +63,54 @@ export async function openSubjects({ subjects: keys, sealer, readOnly, ...deps }
   return {
     subjects: {
       places: (caller, subject) =>
-        within(caller, async () => ({ ok: true, value: await erasures.subject(caller, subject) })),
-      erase: (caller, subject, asked) => within(caller, () => erasures.erase(caller, subject, asked)),
+        within(caller, async () => ({ ok: true, value: await erasing.subject(caller, subject) })),
+      erase: (caller, subject, asked) => within(caller, () => erasing.erase(caller, subject, asked)),
     },
-    [Symbol.asyncDispose]: () => erasures[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => erasing[Symbol.asyncDispose](),
   }
+}
+
+interface Known extends Pick<SubjectsDeps, 'store' | 'knownHead'> {
+  readonly keys: SubjectKeys
+  readonly list: ErasureList | undefined
+}
+
+/** Throws `ErasuresUnknownError` where the logs have seen later events of a tenant's ledger than the store holds, keys of it exist, and no list was given. */
+async function refuseUnknown({ keys, store, list, knownHead }: Known): Promise<void> {
+  if (list === undefined || list.isGiven || knownHead === undefined) return
+  for (const tenant of new Set(keys.store.inState('open', 'closing').map((row) => row.tenant))) {
+    const stream = ledgerStream(tenant)
+    const known = knownHead(stream)
+    const head = await store.head(stream)
+    if (known === undefined || known.events <= head + 1) continue
+    throw new ErasuresUnknownError(
+      `the store lacks events of ${stream} behind @ ${head} that its log has seen up to @ ${known.events - 1}: erasures may be among them, and keys of subjects are there. Start once with --erasures and the newest copy of the list of erasures (store.db.erasures) that you keep on another machine; an empty file says that nothing was erased since`,
+    )
+  }
+}
+
+/** Why the file of the keys is not the one, or not all of the one, that this ledger has used; undefined where it is. */
+export function keyFileFault(
+  noted: readonly NotedKeyFile[],
+  file: NotedKeyFile | undefined,
+  foreign: number,
+): { readonly message: string; readonly evidence: { readonly [name: string]: number | string } } | undefined {
+  const told = 'values under the keys that are not there read [key missing], and none of them counts as erased'
+  const advice = `${told}: put back the newest copy of subjects.db, then run "countersign verify"`
+  if (foreign > 0)
+    return {
+      message: `keys in subjects.db cannot be opened with this key ring, as it is of another ledger: ${advice}`,
+      evidence: { foreign },
+    }
+  const lost = noted.find(({ id }) => id !== file?.id)
+  if (lost !== undefined)
+    return {
+      message: `subjects.db is ${file === undefined ? 'missing' : 'not the one that was here before'}: ${advice}`,
+      evidence: { file: lost.id, keys: lost.keys },
+    }
+  const most = Math.max(0, ...noted.map(({ keys }) => keys))
+  if (most <= (file?.keys ?? 0)) return undefined
+  return { message: `subjects.db is an older copy: ${advice}`, evidence: { keys: file?.keys ?? 0, known: most } }
 }
 
 const none = async (): Promise<{ ok: false; refusal: Refusal }> => ({

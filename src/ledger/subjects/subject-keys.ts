@@ -1,6 +1,7 @@
 /** @module The keys of subjects in use: made when something of a subject is first kept, read for who may read bodies, gone with an erasure. */
-import { randomBytes } from 'node:crypto'
-import { currentKey, type KeyRing } from '../../signing/key-ring.ts'
+import { createHmac, randomBytes } from 'node:crypto'
+import { SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { currentKey, deriveRunKey, type KeyRing } from '../../signing/key-ring.ts'
 import {
   SUBJECT_SECRET_BYTES,
   type SubjectKey,
@@ -12,6 +13,8 @@ import type { SubjectKeyRow, SubjectStore } from '../../store/subject-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 
 const NONCE_BYTES = 12
+/** No run's stream is named so. */
+const PROOF = 'subjects/erased'
 /** Keys that are held in memory, and pairs of key and run that are known to be noted. */
 const KNOWN_MAX = 4_096
 
@@ -20,7 +23,12 @@ export interface SubjectKeysDeps {
   readonly sealer: Pick<Sealer, 'ring' | 'reload'>
   readonly ledgerId: string
   readonly newId: () => string
+  /** Told how many keys its file has, now and then: one that is lost, or an older copy, is known by that. */
+  readonly noteKeys?: ((file: { readonly id: string; readonly keys: number }) => void) | undefined
 }
+
+/** What became of a key that is not there: its erasure is on record, or nobody says so. */
+export type KeyFate = 'erased' | 'missing'
 
 export class SubjectKeys {
   readonly ledgerId: string
@@ -28,6 +36,8 @@ export class SubjectKeys {
   readonly #deps: SubjectKeysDeps
   readonly #known = new Map<string, SubjectKey>()
   readonly #noted = new Set<string>()
+  /** By this process, on a request that is on record. */
+  readonly #destroyed = new Set<string>()
 
   constructor(deps: SubjectKeysDeps) {
     this.#deps = deps
@@ -61,7 +71,35 @@ export class SubjectKeys {
   /** In the file and in memory. */
   destroy(ids: readonly string[]): void {
     this.#deps.store.destroy(ids)
-    for (const id of ids) this.#known.delete(id)
+    for (const id of ids) {
+      this.#known.delete(id)
+      this.#destroyed.add(id)
+    }
+  }
+
+  /** Once `SubjectErased` is on record: from then on readers are told `[erased]`, whatever file of keys is there. */
+  noteErased(ids: readonly string[]): void {
+    this.#deps.store.noteDone(ids.map((id) => ({ id, proof: this.#proofOf(id) })))
+  }
+
+  /** A row of the file alone says nothing: anybody who can write the file could have emptied it. */
+  fateOf(id: string): KeyFate {
+    const isErased = this.#destroyed.has(id) || this.#deps.store.proofOf(id) === this.#proofOf(id)
+    return isErased ? 'erased' : 'missing'
+  }
+
+  #proofOf(id: string): string {
+    const [oldest] = this.#deps.sealer.ring.keys
+    if (oldest === undefined) throw new TypeError('the key ring is empty')
+    return createHmac('sha256', deriveRunKey(oldest.secret, SYSTEM_TENANT, PROOF))
+      .update(id)
+      .digest('base64url')
+  }
+
+  /** Keys of the file that are none of this ledger's: its ring opens them not. */
+  foreign(): number {
+    const rows = this.#deps.store.inState('open', 'closing').filter(({ wrapped }) => wrapped !== null)
+    return rows.filter((row) => plainSecret(this.#deps.sealer.ring, row) === undefined).length
   }
 
   /** Under the ring's newest key, all that are not: then an older one opens none of them. */
@@ -81,7 +119,14 @@ export class SubjectKeys {
     const [id, secret] = [newId(), randomBytes(SUBJECT_SECRET_BYTES)]
     const { kid, secret: ringSecret } = currentKey(sealer.ring)
     store.add({ id, tenant, subject, kid, wrapped: wrap(ringSecret, id, secret) })
+    this.noteKeys(isPowerOfTwo)
     return this.#keep(subjectKey(id, secret))
+  }
+
+  noteKeys(when: (keys: number) => boolean): void {
+    const { store, noteKeys } = this.#deps
+    const file = noteKeys && store.identity()
+    if (file !== undefined && when(file.keys)) noteKeys?.(file)
   }
 
   #of(row: SubjectKeyRow): SubjectKey | undefined {
@@ -104,6 +149,8 @@ function plainSecret(ring: KeyRing, { id, kid, wrapped }: SubjectKeyRow): Uint8A
   const by = ring.keys.find((each) => each.kid === kid)
   return by === undefined || wrapped === null ? undefined : unwrapSecret(by.secret, id, wrapped)
 }
+
+const isPowerOfTwo = (n: number): boolean => (n & (n - 1)) === 0
 
 function wrap(ringSecret: Uint8Array, id: string, secret: Uint8Array): string {
   return wrapSecret(ringSecret, id, { secret, nonce: randomBytes(NONCE_BYTES) })

@@ -14,10 +14,9 @@ import {
 } from '../../../schemas/redaction.ts'
 import { type Decision, type Draft, refuse } from '../../domain/decision.ts'
 import { isPaced, type Paced } from '../../domain/paced.ts'
-import { compileRules } from '../../domain/redaction/compile-rules.ts'
 import { joinedRules } from '../../domain/redaction/joined-rules.ts'
 import {
-  patternFault,
+  declaredFault,
   type RedactionEnv,
   redactCommand,
   redactRecorded,
@@ -62,13 +61,20 @@ export function* decideRedacted(redacting: Redacting, decide: () => Decision | P
   const { run, pending, tenant, sealer, subjects } = redacting
   const inForce = rulesInForce(run.state?.policy.redaction, tenant, pending)
   const key = blindKeyOf(sealer, run.tenant, run.stream)
-  const fault = yield* leaveOut(pending, inForce.rules, { key, run, subjects })
+  const fault = ownFault(run, pending) ?? (yield* leaveOut(pending, inForce.rules, { key, run, subjects }))
   if (fault !== undefined) return refuse(fault)
   // A run says what is in force when it starts.
   const isNew = run.state !== undefined && inForce.isNew
   const decided = decide()
   const decision = isPaced(decided) ? yield* decided : decided
   return yield* markedDecision(decision, { ...inForce, isNew }, { sent: pending.sent, kept: pending.kept, key })
+}
+
+/** Of the rules that a run which begins declares itself: those of its tenant were looked at when they were read. */
+function ownFault({ state }: RunAggregate, { command }: PendingCommand): Refusal | undefined {
+  if (state !== undefined || command.kind !== 'start') return undefined
+  const { policy } = command.body
+  return typeof policy === 'object' ? redactionFault(policy) : undefined
 }
 
 /** Whoever starts or resumes a run is told what its calls are found by whose arguments were left out. It is on no record. */
@@ -105,10 +111,9 @@ function unionOf(own: RedactionInForce | undefined, tenant: RedactionInForce | u
   return joinedRules(tenant, own).slice(0, REDACTION_RULES_IN_FORCE_MAX)
 }
 
-/** Why a policy's patterns cannot be used; undefined where they can. */
+/** Why the rules of a policy cannot be used; undefined where they can. */
 export function redactionFault({ redaction = [] }: PolicyObject): Refusal | undefined {
-  const compiled = compileRules(redaction)
-  return compiled.ok ? undefined : patternFault(compiled)
+  return declaredFault(redaction)
 }
 
 /** Leaves out of the command what the rules say. The command that was sent stays with it for as long as it is under way, and no longer. */

@@ -8,6 +8,7 @@ import type { Effects } from '../ports.ts'
 import { Queries } from '../read/queries.ts'
 import { Reader } from '../read/reader.ts'
 import type { WriteCounts } from '../stats.ts'
+import type { NotedKeyFile } from '../subjects/erasure-list.ts'
 import { SubjectKeys } from '../subjects/subject-keys.ts'
 import { ValueStore } from '../values/value-store.ts'
 import type { DecideInput } from './decide.ts'
@@ -17,7 +18,10 @@ import { type RunAggregateDeps, RunAggregates } from './run-aggregates.ts'
 import { WritePath } from './write-path.ts'
 
 export interface WriteSideOptions
-  extends Pick<LedgerOptions, 'tenantPolicy' | 'isOwnerGone' | 'values' | 'cachedRunsMax' | 'work' | 'subjects'> {
+  extends Pick<
+    LedgerOptions,
+    'tenantPolicy' | 'isOwnerGone' | 'values' | 'cachedRunsMax' | 'work' | 'subjects' | 'erasures'
+  > {
   readonly store: EventStore
   readonly views: LoadDeps['views']
   readonly sealer: Sealer
@@ -33,8 +37,9 @@ export function writeSide(options: WriteSideOptions) {
   const { store, views, sealer, effects, stats, memory, work, ledgerId, tenantPolicy } = options
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
   const { knownHead, stoppedLog } = options
+  const noteKeys = options.erasures && ((file: NotedKeyFile) => options.erasures?.noteKeys(file))
   const subjects =
-    options.subjects && new SubjectKeys({ store: options.subjects, sealer, ledgerId, newId: effects.newId })
+    options.subjects && new SubjectKeys({ store: options.subjects, sealer, ledgerId, newId: effects.newId, noteKeys })
   const runs = cachedRunsWithin(memory, { store, views, sealer, leases, work, knownHead }, options.cachedRunsMax)
   const values = new ValueStore({ store, sealer, effects, memory })
   const reader = new Reader({ store, runs, sealer, values, subjects })

@@ -1,4 +1,5 @@
 /** @module `subjects.db`: the keys of subjects in a file beside the store. Not disposable: what it loses nobody can read again. */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { SubjectKeyRow, SubjectStore } from '../subject-store.ts'
 import { BUSY_TIMEOUT_MS } from './disposable-file.ts'
@@ -13,7 +14,9 @@ CREATE TABLE IF NOT EXISTS subject_keys (
 CREATE INDEX IF NOT EXISTS subject_keys_by_subject ON subject_keys (tenant, subject);
 CREATE INDEX IF NOT EXISTS subject_keys_by_state ON subject_keys (state);
 CREATE TABLE IF NOT EXISTS subject_runs (id TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (id, run)) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS seen_erasures (tenant TEXT PRIMARY KEY NOT NULL, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;`
+CREATE TABLE IF NOT EXISTS erasures_read (tenant TEXT PRIMARY KEY NOT NULL, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS erased_keys (id TEXT PRIMARY KEY NOT NULL, proof TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS subject_file (id TEXT NOT NULL) STRICT;`
 
 /** The file is made when it is first written to. Throws `StoreOpenError` where one that is there cannot be used. */
 export function openSqliteSubjects(path: string): SubjectStore {
@@ -30,6 +33,7 @@ function opened(path: string): Database {
       if (path !== ':memory:') makeDurable(db)
       db.pragma('secure_delete = ON')
       db.exec(SCHEMA)
+      db.prepare('INSERT INTO subject_file SELECT ? WHERE NOT EXISTS (SELECT 1 FROM subject_file)').run(randomUUID())
       return db
     } catch (error) {
       db.close()
@@ -129,8 +133,19 @@ class SqliteSubjects implements SubjectStore {
     this.#overwrite()
   }
 
-  noteDone(ids: readonly string[]): void {
-    this.#each(ids, (id) => this.#statements.noteDone.run(id))
+  noteDone(rows: Parameters<SubjectStore['noteDone']>[0]): void {
+    this.#each(rows, (row) => {
+      this.#statements.noteDone.run(row.id)
+      this.#statements.noteProof.run(row)
+    })
+  }
+
+  proofOf(id: string): string | undefined {
+    return this.#opened?.statements.proofOf.get(id)
+  }
+
+  identity(): { readonly id: string; readonly keys: number } | undefined {
+    return this.#opened?.statements.identity.get()
   }
 
   seen(tenant: string): number {
@@ -171,8 +186,13 @@ function prepareStatements(db: Database) {
     destroy: db.prepare(
       "UPDATE subject_keys SET wrapped = NULL, subject = NULL, state = 'erased' WHERE id = ? AND wrapped IS NOT NULL",
     ),
-    seen: db.prepare<[string], number>('SELECT revision FROM seen_erasures WHERE tenant = ?').pluck(),
-    noteSeen: db.prepare('INSERT OR REPLACE INTO seen_erasures (tenant, revision) VALUES (?, ?)'),
+    seen: db.prepare<[string], number>('SELECT revision FROM erasures_read WHERE tenant = ?').pluck(),
+    noteSeen: db.prepare('INSERT OR REPLACE INTO erasures_read (tenant, revision) VALUES (?, ?)'),
+    noteProof: db.prepare('INSERT OR REPLACE INTO erased_keys (id, proof) VALUES (:id, :proof)'),
+    proofOf: db.prepare<[string], string>('SELECT proof FROM erased_keys WHERE id = ?').pluck(),
+    identity: db.prepare<[], { id: string; keys: number }>(
+      'SELECT id, (SELECT count(*) FROM subject_keys) AS keys FROM subject_file',
+    ),
     noteDone: db.prepare("UPDATE subject_keys SET state = 'done' WHERE id = ? AND state = 'erased'"),
   }
 }

@@ -3,10 +3,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { withKept } from '../../../schemas/redacted-parts.ts'
 import type { Outcome } from '../../../src/ledger/ledger.ts'
 import { blindValue, deriveBlindKey } from '../../../src/signing/blind.ts'
 import { jsonDigest } from '../../../src/signing/digests.ts'
 import { openSqliteSubjects } from '../../../src/store/sqlite/sqlite-subjects.ts'
+import type { SubjectStore } from '../../../src/store/subject-store.ts'
 import { rotate } from '../../support/key-rotation.ts'
 import { collect } from '../../support/records.ts'
 import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
@@ -87,6 +89,37 @@ test('digests of what was sent cannot be tried out without the key of the subjec
   assert.is(((await callsOf(t)) as Json[]).length, 1)
   const again = await claim(t)
   assert.is(!again.ok && again.refusal.code, 'call-in-progress', 'the same arguments are the same call')
+})
+
+test('a key that is gone without an erasure on record reads as missing; once that is on record, as erased (LIFE-12)', async () => {
+  const subjects = openSqliteSubjects(':memory:')
+  await using t = await testLedger({ subjects })
+  await claimedUnder(t, KEEP)
+  const argsNow = async (ledger = t.ledger) => {
+    const found = await ledger.runEvents(alice, 'r', { from: 1, to: 1, kept: true })
+    assert.ok(found.ok)
+    for await (const [event] of found.value) if (event?.kept) return withKept(event.data, event.kept).args
+    return undefined
+  }
+  assert.equal(await argsNow(), ARGS, 'the control')
+  const emptied = {
+    key: (id: string) => ({ ...subjects.key(id), wrapped: null, subject: null, state: 'done' }),
+    inState: () => [],
+    proofOf: () => 'made-up',
+    [Symbol.dispose]: () => undefined,
+  }
+  const byHand = new Proxy<SubjectStore>(subjects, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(name in emptied ? emptied : target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+  const beside = await testLedger({ store: t.store, keys: t.keys.current(), subjects: byHand })
+  assert.equal(await argsNow(beside.ledger), { customer: { ...ARGS.customer, name: '[key missing]' } })
+  await beside.ledger[Symbol.asyncDispose]()
+  const erased = await t.ledger.subjects.erase(alice, 's', { reason: 'asked', basis: 'GDPR 17', now: true })
+  assert.is(erased.ok && erased.value.status, 'erased')
+  assert.equal(await argsNow(await t.sibling()), { customer: { ...ARGS.customer, name: '[erased]' } })
 })
 
 test('a kept value that lies beside its event is given to nobody in the shape of its markers (LIFE-5)', async () => {
