@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Policy } from '../../../schemas/policy.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
+import { addToolResult, emptyEvidence } from '../../../src/domain/validator/evidence.ts'
 import { byCodePoint, isEqualInPython, relayEntities } from '../../../src/domain/validator/relay.ts'
 import { type Verdict, validateHandoff } from '../../../src/domain/validator/validate.ts'
 import { anyCharacter } from '../../support/any-character.ts'
@@ -153,6 +155,18 @@ test('without booleans and numbers Python and JSON agree on what is equal', () =
       assert.is(isEqualInPython(a, b), isEqualInPython(b, a))
     }),
   )
+})
+
+test('under ungrounded a name is ungrounded that is neither established nor answered by a tool (JUD-30)', () => {
+  const evidence = addToolResult(emptyEvidence(), { value: { carrier: 'Umbra' }, revision: 1, bytes: 10 })
+  const before = { entities: ['Acme'] }
+  const after = { entities: ['Acme', 'Umbra', 'Globex'] }
+  const judged = (input: Policy) => validateHandoff({ before, after, policy: resolvePolicy(input), evidence }).findings
+  assert.equal(
+    judged({ base: 'relay', ungrounded: 'warn' }).map(({ rule, path }) => `${rule} ${path}`),
+    ['ungrounded /entities/2'],
+  )
+  assert.equal(judged('relay'), [])
 })
 
 test('the verdicts on pairs of usual contexts are those that were recorded', () => {
