@@ -225,6 +225,7 @@ for (const { name, open } of HOMES) {
       const third = home.process()
       assert.is((await third.replay('r', life(third))).verdict, 'exact')
       assert.is((seen[0] as unknown[])[1], code)
+      if (code === 'unknown-step') assert.equal((seen[0] as unknown[])[3], { steps: [0, 1] })
       assert.equal(seen, [seen[0], seen[0], seen[0]])
     })
   }

@@ -337,7 +337,6 @@ function nestedOf(step: Extract<Step, { kind: 'nested' }>, { cs, i, see }: At) {
       if (step.fails) throw THROWN.other()
       return step.gives
     })
-    // Killed between the end of the run within and that of its call, a resume is told that it was rolled back, not by which error.
-    see('nested', step.fails ? await nested.catch(() => 'failed') : await nested)
+    see('nested', step.fails ? await nested.catch((error: unknown) => seen(error)) : await nested)
   }
 }
