@@ -97,11 +97,7 @@ const saga: PartOf = ({ which, see, tool, world, text, gives }) => {
   }
   const flaky = tool('flaky', () => second('flaky'), { retries: 1, compensate: undo })
   const fails = tool('fails', () => Promise.reject(new NotFound({ a: text('why') })))
-  const again = tool('again', () => second('again'), {
-    retries: 1,
-    retryScope: 'transaction',
-    compensate: undo,
-  })
+  const again = tool('again', () => Promise.reject(new NotFound('again')), { retries: 1, retryScope: 'transaction' })
   const stuck = tool('stuck', () => world.act() > 0, {
     compensationRetries: 0,
     compensate: () => Promise.reject(new Error('no way back')),

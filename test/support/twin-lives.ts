@@ -43,17 +43,15 @@ function life(
   return { cs, ...observedSurface(cs, program, world) }
 }
 
-/** How it ended, as text. */
-async function run({ cs, body }: Life, id: string, more: object = {}): Promise<string> {
-  const running = cs.run({ id, name: 'twin', input: INPUT, budget: BUDGET, ...more }, body as never)
-  return within(
-    running.then(
-      (output) => `gives ${shown(output)}`,
-      (error: unknown) => `throws ${seen(error)}, ${outcomeOf(error)?.status}`,
-    ),
-    `the run ${id}`,
+/** How it ended, as text. One that is killed never does. */
+function begun({ cs, body }: Life, id: string, more: object = {}): Promise<string> {
+  return cs.run({ id, name: 'twin', input: INPUT, budget: BUDGET, ...more }, body as never).then(
+    (output) => `gives ${shown(output)}`,
+    (error: unknown) => `throws ${seen(error)}, ${outcomeOf(error)?.status}`,
   )
 }
+
+const run = (one: Life, id: string, more?: object): Promise<string> => within(begun(one, id, more), `the run ${id}`)
 
 interface Whole {
   readonly log: readonly string[]
@@ -94,7 +92,7 @@ async function killed(
   const world = new Outside()
   const { change, dead } = killedAfter(commands, lastArrives)
   const first = life(at, program, world, change)
-  const ended = run(first, id).then(() => true)
+  const ended = begun(first, id).then(() => true)
   const isOver = await within(Promise.race([dead.then(() => false), ended]), 'death or end')
   const before = [...first.log]
   const takesOver = commands % 3 === 0
@@ -117,7 +115,7 @@ async function killed(
 async function oneProgram(
   at: Decided,
   program: Surface,
-  { name, kill }: { name: string; kill: number | 'every' },
+  { name, kill, goesOn }: { name: string; kill: number | 'every'; goesOn: () => boolean },
 ): Promise<number> {
   const world = new Outside()
   const live = life(at, program, world)
@@ -126,7 +124,7 @@ async function oneProgram(
   await replayed(at, program, { id: name, log: whole.log })
   for (let commands = kill === 'every' ? 1 : kill; ; commands += 1) {
     const one = { id: `${name}-${commands}`, commands, lastArrives: (commands + name.length) % 2 === 0, whole }
-    if ((await killed(at, program, one)) || kill !== 'every') return commands
+    if ((await killed(at, program, one)) || kill !== 'every' || !goesOn()) return commands
   }
 }
 
@@ -150,7 +148,7 @@ export async function livePrograms(
       fc.asyncProperty(SURFACE, fc.integer({ min: 2, max: 30 }), async (program, kill) => {
         if (!goesOn()) return
         number += 1
-        kills += await oneProgram(at, program, { name: `twin-${number}`, kill: every ? 'every' : kill })
+        kills += await oneProgram(at, program, { name: `twin-${number}`, kill: every ? 'every' : kill, goesOn })
       }),
       { numRuns: programs, seed, includeErrorInReport: true },
     )
