@@ -57,11 +57,19 @@ export function requestMark({ kind, body = {} }: Requested): JsonObject | undefi
     : undefined
 }
 
+/** Members of a list that the event of a refusal has room for. */
+export const REFUSED_LIST_MAX = 32
+
 /** What is told of it, live as from the record: what its event has room for. */
 export function toldRefusal(detail: string, evidence: { readonly [name: string]: Json } = {}) {
   const told = Object.entries(evidence).filter(
     ([name, value]) =>
-      !STANDARD.has(name) && (value === null || typeof value === 'string' || typeof value === 'number'),
+      !STANDARD.has(name) &&
+      (value === null ||
+        isPlain(value) ||
+        (Array.isArray(value) && value.length <= REFUSED_LIST_MAX && value.every(isPlain))),
   )
   return { detail: detail.slice(0, DETAIL_MAX_CHARS), evidence: Object.fromEntries(told) as JsonObject }
 }
+
+const isPlain = (value: Json): boolean => typeof value === 'string' || typeof value === 'number'

@@ -175,6 +175,8 @@ export const ResolveCall = z.strictObject({
 
 export const StartCompensation = z.strictObject({
   reason: z.string().min(1).max(4096),
+  /** Of a run within a run: what its code ended with. */
+  error: Failure.optional(),
   scope: Scope.optional(),
   runFence: RunFence,
 })

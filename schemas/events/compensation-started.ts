@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Redacted } from '../redaction.ts'
-import { Scope, Uuid } from '../values.ts'
+import { Failure, Scope, Uuid } from '../values.ts'
 
 export const CompensationStarted = eventType({
   family: 'compensation',
@@ -17,6 +17,8 @@ export const CompensationStarted = eventType({
     redacted: Redacted.optional(),
     compensationId: Uuid,
     reason: z.string().max(4096),
+    /** Of a run within a run: what its code ended with, for the caller of its call. */
+    error: Failure.optional(),
     /** Absent: the whole run. */
     scope: Scope.optional(),
     /** Forward calls to undo, first group first; calls still in flight join later. */

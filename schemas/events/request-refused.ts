@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
+import { REFUSED_LIST_MAX } from '../refused-request.ts'
 import { Uuid } from '../values.ts'
 
 export const RequestRefused = eventType({
@@ -18,8 +19,13 @@ export const RequestRefused = eventType({
     pointer: z.string().optional(),
     fingerprint: Digest,
     detail: z.string().max(1024),
-    /** Ids, digests and numbers of what was expected and what came. */
-    evidence: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).optional(),
+    /** Ids, digests and numbers of what was expected and what came, and short lists of them. */
+    evidence: z
+      .record(
+        z.string(),
+        z.union([z.string(), z.number(), z.null(), z.array(z.union([z.string(), z.number()])).max(REFUSED_LIST_MAX)]),
+      )
+      .optional(),
     /** A settle under an older fence: the call may have been executed twice. */
     lateOutcome: z
       .strictObject({

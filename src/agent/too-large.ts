@@ -1,6 +1,8 @@
 /** @module What ends the code of a run and is no reason to undo it; above all what is too large for the record: the code is told, and may go on with less (RUN-181). */
-import type { JsonObject } from '../../schemas/json.ts'
-import { AgentError, RecordedFailure } from './errors.ts'
+import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
+import type { Failure } from '../../schemas/values.ts'
+import { AgentError, failureOf, RecordedFailure } from './errors.ts'
+import { ForkFailed } from './fork/fork-types.ts'
 import { ApprovalDenied, ResultTooLarge } from './loop/tool-error.ts'
 import { SagaFailed } from './saga/saga-result.ts'
 import { causeOf } from './thrown.ts'
@@ -20,6 +22,21 @@ export function isTooLarge(error: unknown): boolean {
   return error instanceof ResultTooLarge || (error instanceof AgentError && TOO_LARGE.has(error.code))
 }
 
+const RESULT = 'ResultTooLarge'
+const OF_THE_RECORD: ReadonlySet<unknown> = new Set(['AgentError', 'LedgerRefused', RESULT])
+
+/** What the record keeps of it where it ended a branch: a result is told from a failure of a tool's own. */
+export function tooLargeFailure(error: unknown): Failure {
+  const failure = failureOf(error)
+  return error instanceof ResultTooLarge ? { ...failure, code: 'value-too-large', details: { name: RESULT } } : failure
+}
+
+/** Whether it was that. */
+export function wasTooLarge(failure: Failure | undefined): boolean {
+  const { code = '', details = null } = failure ?? {}
+  return TOO_LARGE.has(code) && isJsonObject(details) && OF_THE_RECORD.has(details.name)
+}
+
 /**
  * Whether what the code of a run ended with is no reason to undo it: something is too large for the record, or nobody decided on a call in time (RUN-182).
  * Libraries wrap what they are thrown. What a tool has failed with is its failure, and that of a step is its saga's.
@@ -28,6 +45,7 @@ export function leavesOpen(error: unknown): boolean {
   let cause: unknown = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
     if (cause instanceof RecordedFailure || cause instanceof SagaFailed) return false
+    if (cause instanceof ForkFailed && cause.receipts.some(({ error }) => wasTooLarge(error))) return true
     if (isTooLarge(cause) || (cause instanceof ApprovalDenied && cause.code === 'approval-expired')) return true
     cause = causeOf(cause)
   }

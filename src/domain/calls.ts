@@ -111,10 +111,9 @@ function keyReused(known: CallState, request: ClaimRequest): Refusal {
     callId: known.callId,
     expected: known.argsDigest,
     actual: request.argsDigest,
+    ofTool: otherTool ? known.tool : undefined,
   })
-  return otherTool
-    ? refusal(code, `this key names a call of ${known.tool}`, { pointer: '/tool', evidence })
-    : refusal(code, detail, { pointer: '/args', evidence })
+  return refusal(code, detail, { pointer: otherTool ? '/tool' : '/args', evidence })
 }
 
 /** What a repeat gets; undefined where it may run (a new attempt, or a new generation). */

@@ -32,6 +32,7 @@ export function decideCompensation(state: RunState, body: StartCompensation, env
       v: 1,
       compensationId,
       reason: body.reason,
+      ...(body.error === undefined ? {} : { error: body.error }),
       ...(body.scope === undefined ? {} : { scope: body.scope }),
       plan: planOf(view, body.scope).map((group) => group.map((call) => call.callId)),
     },

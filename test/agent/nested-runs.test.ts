@@ -103,6 +103,41 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  nested(
+    'killed behind the end of a child that failed, the resume catches what its code ended with (RUN-195)',
+    async () => {
+      await using home = await open()
+      const life = (cs: Countersign, id: string, seen: unknown[]) => {
+        const book = cs.tool(() => 1, { name: 'book', onUnknown: 'retry', compensate: () => 0 })
+        return cs.run({ id, name: 'trip', whenOwned: 'take-over' }, async () => {
+          const stay = cs.run({ name: 'stay' }, async () => {
+            await book()
+            throw Object.assign(new RangeError('no room'), { code: 'E_ROOM', status: 409 })
+          })
+          const error = (await rejection(stay)) as Error
+          const { name, message, code, status } = error as Error & { code?: string; status?: number }
+          seen.push([error.constructor.name, name, message, code, status])
+          await book()
+        })
+      }
+      const expected = [['RecordedFailure', 'RangeError', 'no room', 'E_ROOM', 409]]
+      let behindItsEnd = 0
+      for (let commands = 1; ; commands += 1) {
+        const id = `trip-${commands}`
+        const seen: unknown[] = []
+        const { change, dead } = killedAfter(commands, true)
+        const ended = life(home.process(change), id, []).then(() => true)
+        const isOver = await within(Promise.race([dead.then(() => false), ended]), 'death or end')
+        const types = (await home.connection.calls(id)).flatMap(({ status, child }) => (child ? [status] : []))
+        if (types[0] === 'claimed') behindItsEnd += 1
+        await life(home.process(), id, seen)
+        if (seen.length > 0) assert.equal(seen, expected, `killed after ${commands}`)
+        if (isOver) break
+      }
+      assert.ok(behindItsEnd > 3, 'some of them died while the call of the child was open')
+    },
+  )
+
   nested('what could not be undone of a child shows in the verdict of its parent (RUN-58)', async () => {
     const undoings = {
       COMPENSATED: () => 0,

@@ -58,6 +58,26 @@ for (const { name, open } of HOMES) {
     })
   }
 
+  test('a key that names a call of another tool is refused live and on replay alike (RUN-8, RUN-194)', async () => {
+    await using home = await open()
+    const life = (cs: Countersign) => {
+      const tool = (name: string) =>
+        cs.tool((n: number) => `${name} ${n}`, { name, key: () => 'k', compensate: 'not-needed' })
+      const [one, other] = [tool('one'), tool('other')]
+      const refused = (error: LedgerRefused) => [error.code, error.message]
+      return async () => [
+        await one(1),
+        await other(1).catch(refused),
+        ...(await Promise.all([one(1), other(1).catch(refused)])),
+      ]
+    }
+    const [first, second] = [home.process(), home.process()]
+    const live = await first.run({ id: 'r', name: 'r' }, life(first))
+    const refusal = ['call-key-reused', 'this key names a call of one']
+    assert.equal(live, ['one 1', refusal, 'one 1', refusal])
+    assert.equal((await second.replay('r', life(second))).output, live)
+  })
+
   for (const [what, { code, model, budget }] of Object.entries({
     'a model without a price': { code: 'unknown-price', model: 'new', budget: { cost: '1.00 USD' } },
     'a model without a bound': { code: 'unbounded-output', model: 'new', budget: { tokens: 100_000 } },
@@ -205,6 +225,7 @@ for (const { name, open } of HOMES) {
       const third = home.process()
       assert.is((await third.replay('r', life(third))).verdict, 'exact')
       assert.is((seen[0] as unknown[])[1], code)
+      if (code === 'unknown-step') assert.equal((seen[0] as unknown[])[3], { steps: [0, 1] })
       assert.equal(seen, [seen[0], seen[0], seen[0]])
     })
   }

@@ -145,7 +145,7 @@ for (const { name, open } of HOMES) {
   })
 
   sizes(
-    `${name}: a step of a saga whose result is too large has failed, and the saga is rolled back (RUN-181)`,
+    `${name}: a step of a saga whose result is too large undoes nothing, the run is open, and goes on past that step (RUN-196)`,
     async () => {
       await using home = await open()
       const cs = home.process()
@@ -154,11 +154,64 @@ for (const { name, open } of HOMES) {
         name: 'dump',
         compensate: ({ args: [bytes] }) => void undone.push(`${bytes}`),
       })
-      const steps = [10, 9_000_000].map((bytes) => ({ id: `${bytes}`, tool: dump, args: [bytes] }))
-      assert.is((await cs.saga(steps as never, { name: 'dumps' })).status, 'COMPENSATED')
-      assert.equal(undone, ['9000000', '10'])
+      const steps = (onFailure: string) =>
+        [10, 9_000_000, 20].map((bytes) => ({ id: `${bytes}`, tool: dump, args: [bytes], onFailure })) as never
+      const options = { id: 'dumps', name: 'dumps' }
+      const error = await rejection(cs.saga(steps('roll-back'), options))
+      assert.instance(error, ResultTooLarge)
+      assert.is(outcomeOf(error)?.status, 'OPEN')
+      assert.equal(undone, [])
+      const { status, steps: came } = await cs.saga(steps('continue'), options)
+      assert.is(status, 'PARTLY_SUCCEEDED')
+      assert.equal(
+        came.map((step) => [step.status, step.attempts]),
+        [
+          ['succeeded', 1],
+          ['failed', 1],
+          ['succeeded', 1],
+        ],
+      )
+      assert.equal(undone, [])
     },
   )
+
+  for (const what of ['hands over', 'meets'])
+    sizes(
+      `${name}: a fork of which a branch ${what} too much undoes nothing, and the code may go on (RUN-196)`,
+      async () => {
+        await using home = await open()
+        const cs = home.process()
+        const undone: string[] = []
+        const charge = cs.tool(async (branch: string) => branch, {
+          name: 'charge',
+          compensate: async ({ args: [branch] }) => void undone.push(branch),
+        })
+        const dump = cs.tool(async (bytes: number) => 'x'.repeat(bytes), { name: 'dump', compensate: 'not-needed' })
+        const forked = (run: Run<Json>) => {
+          const branches = ['p', 'q'].map((agent) => ({
+            agent,
+            run: async () => {
+              await charge(agent)
+              return { page: what === 'meets' ? (await dump(9_000_000)).slice(0, 3) : text(600_000) }
+            },
+          }))
+          return run.fork(branches, { join: 'union' })
+        }
+        for (const life of [1, 2]) {
+          const error = await rejection(cs.run({ id: 'forks', name: 'forks' }, forked))
+          assert.is(codeOf(error), 'fork-failed', `life ${life}: ${error}`)
+          assert.is(outcomeOf(error)?.status, 'OPEN')
+        }
+        const goesOn = async (run: Run<Json>): Promise<Json> => {
+          assert.is(codeOf(await rejection(forked(run))), 'fork-failed')
+          await run.handoff({ page: 'see s3://bucket' }, { agent: 'p' })
+          return 'done'
+        }
+        assert.is(await cs.run({ id: 'forks', name: 'forks' }, goesOn), 'done')
+        assert.is((await cs.replay('forks', goesOn)).verdict, 'exact')
+        assert.equal(undone, [])
+      },
+    )
 
   for (const [bytes, ways] of [
     [600_000, ['handoff', 'step']],

@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AgentPart, agent } from '../../src/agent/loop/agent.ts'
 import type { ModelPart } from '../../src/agent/loop/messages.ts'
+import { ToolError } from '../../src/agent/loop/tool-error.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, NO_WAIT, rejection, type TestHome } from './homes.ts'
@@ -32,6 +33,8 @@ const outcomes = async ({ connection }: TestHome, runId: string): Promise<unknow
     if (type === 'ToolCallSucceeded' || type === 'ToolCallFailed') all.push(data.result ?? data.error ?? null)
   return all
 }
+
+class NoLine extends Error {}
 
 /** A gate that a test opens. */
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
@@ -116,6 +119,25 @@ for (const { name, open } of HOMES) {
     assert.is(begun, 1)
     const [failure] = (await outcomes(home, 'r')) as { details: object }[]
     assert.equal(failure?.details, { name: 'Error', parts: 1, received: ['one'] })
+    assert.equal((await cs.replay('r', body)).output, expected)
+  })
+
+  test('a source that throws an error of a class of the author’s, or for a model, gives on replay what came before it, too (RUN-75, RUN-194)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const lines = cs.tool(
+      async function* (which: number) {
+        yield 'one'
+        throw which === 1 ? new NoLine('no more') : new ToolError('the model may go on')
+      },
+      { name: 'lines', stream: true, compensate: 'not-needed', errors: [NoLine] },
+    )
+    const body = async () => [await readBroken(await lines(1)), await readBroken(await lines(2))]
+    const expected = [
+      [['one'], 'no more'],
+      [['one'], 'the model may go on'],
+    ]
+    assert.equal(await cs.run({ id: 'r', name: 'r' }, body), expected)
     assert.equal((await cs.replay('r', body)).output, expected)
   })
 

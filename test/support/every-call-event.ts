@@ -135,6 +135,7 @@ export const CALL_BODIES = {
   CompensationStarted: [
     { v: 1, compensationId: uuid(90), reason: 'the customer left', plan: [[uuid(2)], [uuid(1)]] },
     { v: 1, compensationId: uuid(91), reason: 'one branch', scope: 'step:ann', plan: [] },
+    { v: 1, compensationId: uuid(92), reason: 'it broke', error: { message: 'it broke', code: 'E_OUT' }, plan: [] },
   ],
   CompensationSucceeded: [{ ...ofCall(5), result: null, compensates: uuid(1) }],
   CompensationFailed: [{ ...ofCall(6), error: { message: 'no' }, compensates: uuid(2), willRetry: true }],

@@ -37,7 +37,7 @@ const { value: PLAIN } = fc.letrec<{ value: unknown }>((tie) => ({
 }))
 const OBJECT = record(PLAIN)
 /** What the codecs keep, and what JSON leaves out. */
-const RICH = fc.oneof(
+export const RICH = fc.oneof(
   { weight: 3, arbitrary: OBJECT },
   { weight: 1, arbitrary: PLAIN },
   { weight: 1, arbitrary: fc.record({ when: fc.constant(new Date(0)), b: PLAIN, a: PLAIN }) },
@@ -49,7 +49,7 @@ const RICH = fc.oneof(
     }),
   },
 )
-const LOSSY = fc.oneof(
+export const LOSSY = fc.oneof(
   { weight: 3, arbitrary: RICH },
   { weight: 1, arbitrary: fc.record({ z: fc.constant(undefined), b: PLAIN, a: PLAIN }) },
 )
@@ -149,7 +149,7 @@ export interface Observed {
   readonly body: (run: Run<unknown>) => Promise<unknown>
 }
 
-const shown = (value: unknown): string =>
+export const shown = (value: unknown): string =>
   inspect(value, { depth: 30, breakLength: Number.POSITIVE_INFINITY, maxStringLength: null })
 
 /** An error as code may look at it. What only one life can have (`cause`, `stack`) is not asked for. */
@@ -337,7 +337,6 @@ function nestedOf(step: Extract<Step, { kind: 'nested' }>, { cs, i, see }: At) {
       if (step.fails) throw THROWN.other()
       return step.gives
     })
-    // Killed between the end of the run within and that of its call, a resume is told that it was rolled back, not by which error.
-    see('nested', step.fails ? await nested.catch(() => 'failed') : await nested)
+    see('nested', step.fails ? await nested.catch((error: unknown) => seen(error)) : await nested)
   }
 }

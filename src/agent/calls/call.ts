@@ -50,7 +50,7 @@ async function outcomeAt(
       inCallSpan(identity, trace, (at) => new OneCall(at, { trace, turn, open, first }).value())
     const start = () => session.order.inOrder(carried, { isEarly, isAgain: execution.isAgain })
     // Under a key of the author's own there may be another call under way: it is refused, and not joined.
-    const same = spec.key === undefined ? '' : ` ${identity.argsDigest}`
+    const same = spec.key === undefined ? '' : ` ${identity.argsDigest} ${spec.name}`
     const call = session.joined(`${identity.phase} ${identity.key}${same}`, shared, start)
     call
       .then((opened) => {

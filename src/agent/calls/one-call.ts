@@ -18,7 +18,7 @@ import { runWithin, signalAt } from '../runtime/execution-context.ts'
 import type { Precedence } from '../runtime/held-requests.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
-import { isPartSource, PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
+import { isPartSource, keepReceived, PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
 import { usageAttributes } from '../tracing/call-span.ts'
 import { ApprovalWait, isDecided, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf } from './call-identity.ts'
@@ -103,7 +103,8 @@ export class OneCall {
     const { caught, errors, codecs } = this.#spec
     const options = live ? { cause: error } : undefined
     const recorded = inCanonicalOrder(failure) as unknown as Failure
-    return caught?.(recorded, options) ?? caughtError(recorded, { classes: errors, codecs }, options)
+    const made = caught?.(recorded, options) ?? caughtError(recorded, { classes: errors, codecs }, options)
+    return keepReceived(made, recorded)
   }
 
   /** Live and served alike, for each caller: a value of its own. What no codec can restore halts the run: it stays as it is, and goes on once the codec is there. */
@@ -151,16 +152,19 @@ export class OneCall {
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
   }
 
-  /** A key of the author's own that was used for other arguments: refused as by the ledger (RUN-8). */
-  #mustBeSame({ callId, argsDigest }: RecordedCall): void {
+  /** A key of the author's own that was used for other arguments, or by another tool: refused as by the ledger (RUN-8). */
+  #mustBeSame({ callId, argsDigest, tool }: RecordedCall): void {
     if (this.#spec.key === undefined) return
-    const { argsDigest: asked, execution } = this.#identity
+    const { argsDigest: asked, execution, tool: byTool } = this.#identity
     const { session } = execution
-    const first = session.served.get(callId) ?? asked
-    session.served.set(callId, first)
-    if (first === asked) return
+    const ofTool = tool === byTool ? undefined : tool
+    if (ofTool === undefined) {
+      const first = session.served.get(callId) ?? asked
+      session.served.set(callId, first)
+      if (first === asked) return
+    }
     this.#turn.repeated()
-    const { code, detail, evidence } = keyReused({ callId, expected: argsDigest, actual: asked })
+    const { code, detail, evidence } = keyReused({ callId, expected: argsDigest, actual: asked, ofTool })
     throw new LedgerRefused({ code, detail, evidence })
   }
 

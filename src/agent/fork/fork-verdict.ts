@@ -39,7 +39,7 @@ function offerOf({ payload, add }: EventBody<'BranchOffered'>): Pick<BranchRecei
 function refusalOf(report: ReturnType<Reports['get']>): Pick<BranchReceipt, 'error' | 'findings'> {
   if (report === undefined || isOffer(report)) return {}
   const { error, findings } = report as EventBody<'BranchReceived'>
-  return { ...(error !== undefined && { error }), ...(findings !== undefined && { findings }) }
+  return { ...(error !== undefined && { error }), ...(findings !== undefined && findings.length > 0 && { findings }) }
 }
 
 /** Throws `ForkFailed` where nothing was merged. */

@@ -11,6 +11,7 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Turn } from '../runtime/outcome-order.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
+import { TOO_LARGE, wasTooLarge } from '../too-large.ts'
 import { checkFork } from './check-fork.ts'
 import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
@@ -146,12 +147,20 @@ class Fork<Run> {
     const signal = linkedSignal(this.#giveUp.signal, outer)
     const execution = this.#place
     const abandoned = this.#giveUp.signal
-    const report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, abandoned, score })
+    let report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, abandoned, score })
     if (this.#giveUp.signal.aborted || session.failed !== undefined) return false
     const { connection } = liveOf(session)
-    const body = { branch: name, ...report, runFence: session.fence }
-    const command = { kind: 'branch', forkId: this.#forkId, body } as const
-    const reply = await reach(session, () => connection.execute(session.runId, command))
+    const ask = (reported: Reported) => {
+      const body = { branch: name, ...reported, runFence: session.fence }
+      const command = { kind: 'branch', forkId: this.#forkId, body } as const
+      return reach(session, () => connection.execute(session.runId, command))
+    }
+    let reply = await ask(report)
+    // It has ended, and what it hands over is more than the record takes.
+    if (!reply.ok && TOO_LARGE.has(reply.problem.code)) {
+      report = { error: failureOf(new LedgerRefused(reply.problem)) }
+      reply = await ask(report)
+    }
     if (!reply.ok && reply.problem.code === 'fork-joined') return false
     if (!reply.ok) throw this.#refused(new LedgerRefused(reply.problem))
     this.#note(planned, report, reply.body)
@@ -217,10 +226,18 @@ class Fork<Run> {
     this.#abort(`branch ${verdict.winners[0] ?? ''} has won`)
     const unwound = session.behind(async () => {
       await Promise.allSettled(running)
-      return unwind(this.#place, this.#plan, verdict)
+      return unwind(this.#place, this.#plan, { verdict, isKept: this.#isKept(verdict) })
     })
     if (verdict.join !== 'first_wins' || verdict.outcome !== 'joined') await unwound
     return resultOf(verdict, { reports: this.#reports, established, unwound })
+  }
+
+  /** It failed for what is too large for the record: nothing is undone, as elsewhere (RUN-196). */
+  #isKept({ outcome }: Verdict): boolean {
+    return (
+      outcome !== 'joined' &&
+      [...this.#reports.values()].some((report) => !isOffer(report) && wasTooLarge(report.error))
+    )
   }
 
   #abort(reason: string): void {

@@ -7,7 +7,7 @@ import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
 import { delegatedIn, delegatedText, type HandedOver } from '../pipeline/delegated.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
-import { notRecordable } from '../too-large.ts'
+import { isTooLarge, notRecordable, tooLargeFailure } from '../too-large.ts'
 import type { ForkOptions } from './fork-types.ts'
 import type { PlannedBranch } from './plan-fork.ts'
 
@@ -55,6 +55,8 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   } catch (error) {
     if (session.halted !== undefined) throw session.halted
     if (signal.aborted) return { aborted: { reason: failureOf(signal.reason).message.slice(0, 1_000) } }
+    // Too much is a failure of the branch, whoever found it.
+    if (isTooLarge(error)) return { error: tooLargeFailure(error) }
     return error instanceof LedgerRefused ? { refused: failureOf(error) } : { error: failureOf(error) }
   }
 }

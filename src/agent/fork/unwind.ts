@@ -9,11 +9,11 @@ import type { Verdict } from './fork-verdict.ts'
 import { settleLeftovers } from './leftovers.ts'
 import type { ForkPlan } from './plan-fork.ts'
 
-/** Undoes what they did. On resume an interrupted rollback goes on; a replay reads how it ended. */
+/** Undoes what they did, unless it `isKept`. On resume an interrupted rollback goes on; a replay reads how it ended. */
 export async function unwind(
   execution: ExecutionContext,
   plan: ForkPlan<never>,
-  verdict: Verdict,
+  { verdict, isKept }: { readonly verdict: Verdict; readonly isKept: boolean },
 ): Promise<readonly BranchRollback[]> {
   const lost = verdict.receipts.flatMap(({ branch, status }) => {
     const scope = status === 'merged' ? undefined : plan.branches.find(({ name }) => name === branch)?.scope
@@ -28,6 +28,8 @@ export async function unwind(
   const rollbacks = lost.map(async ({ branch, status, scope }): Promise<BranchRollback[]> => {
     const inherited = execution.session.history?.run.inherited?.scopes.has(scope) === true
     if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
+    // Records of before hold its rollback.
+    if (isKept && execution.session.history?.rolledBackAfter(scope) === undefined) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
     const outcome = await rollBackScope(execution, scope, { error: reason, isPart: true })
     if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []

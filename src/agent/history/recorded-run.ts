@@ -73,6 +73,8 @@ interface RecordedRollback {
   /** How many events had been recorded with its start. */
   readonly after: number
   readonly reason: string
+  /** Of a run within a run: what its code ended with. */
+  readonly error?: Failure
 }
 
 /** Calls, and scopes that were rolled back, up to so many events. */
@@ -212,8 +214,8 @@ const FOLDS = {
     const refusal = { code: code as LedgerErrorCode, ...toldRefusal(detail, evidence) }
     run.refused.set(fingerprint, [...(run.refused.get(fingerprint) ?? []), { refusal, after: run.events }])
   },
-  CompensationStarted: (run, _, { scope, reason }) => {
-    run.rollbacks.push({ scope, reason, after: run.events })
+  CompensationStarted: (run, _, { scope, reason, error }) => {
+    run.rollbacks.push({ scope, reason, ...(error && { error }), after: run.events })
   },
   RunCompleted: (run, _, { output = null, outputRef }) => {
     run.end = { kind: 'completed', output, ...(outputRef && { outputRef }) }

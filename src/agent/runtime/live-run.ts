@@ -72,7 +72,7 @@ interface StartedRun<Input> extends RunRequest<Input> {
 
 async function startedRun<Input, Output>(
   home: Home,
-  { options, branchOf, onFailed, start, span }: StartedRun<Input>,
+  { options, branchOf, childOf, onFailed, start, span }: StartedRun<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   const { connection, registry, counter } = home
@@ -81,17 +81,19 @@ async function startedRun<Input, Output>(
   if (!started.ok) throw new LedgerRefused(started.problem)
   const { runId } = started.body
   const hasEnded = started.body.status !== 'open'
+  const isChild = childOf !== undefined
   span?.set({
     'gen_ai.conversation.id': runId,
     'countersign.run.resumed': started.body.resumed === true ? true : undefined,
     'countersign.replayed': hasEnded ? true : undefined,
   })
-  if (hasEnded) return (await recordedEnd(home, runId, started.body)) as Awaited<Output>
+  if (hasEnded) return (await recordedEnd(home, { runId, isChild }, started.body)) as Awaited<Output>
 
   const hasPast = started.body.resumed === true || branchOf !== undefined
   const record = hasPast ? await readRecord(connection, runId) : undefined
   if (record !== undefined && branchOf !== undefined) mustBeWhole(record)
-  if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
+  if (record?.rollbacks.some(({ scope }) => scope === undefined))
+    return finishRollback(home, { runId, isChild }, record)
   const session = new Session({
     runId,
     startedAt: started.body.startedAt ?? '',
@@ -119,7 +121,9 @@ async function startedRun<Input, Output>(
     const output = await runWithin(execution, () => body(run))
     return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
   } catch (error) {
-    const outcome = await runWithin(execution, () => endFailed(home, session, { error: readable(error), options }))
+    const outcome = await runWithin(execution, () =>
+      endFailed(home, session, { error: readable(error), options, isChild }),
+    )
     span?.set({ 'countersign.run.status': outcome.status })
     onFailed?.(outcome)
     noteOutcome(error, outcome)
@@ -173,7 +177,7 @@ export async function awaitForgotten(session: Session): Promise<void> {
 async function endFailed(
   { connection, registry }: Home,
   session: Session,
-  { error, options }: { error: unknown; options: RunOptions },
+  { error, options, isChild }: { error: unknown; options: RunOptions; isChild: boolean },
 ): Promise<RunOutcome> {
   const { runId } = session
   const isLeft = session.failed === undefined && leavesOpen(error)
@@ -188,6 +192,7 @@ async function endFailed(
         registry,
         runId,
         reason: error instanceof Error ? thrownReason(error) : `thrown: ${thrownText(error)}`,
+        ...(isChild && { error: failureOf(error) }),
         session,
       })
     }
@@ -218,16 +223,24 @@ function isDivergence(error: unknown): boolean {
   return error instanceof AgentError && (error.code === 'resume-diverged' || error.code === 'branch-diverged')
 }
 
+interface Ended {
+  readonly runId: string
+  /** It is the work of a call of another run. */
+  readonly isChild: boolean
+}
+
 /** The run ended before: its output, or its failure. */
-async function recordedEnd(home: Home, runId: string, body: StartAnswer): Promise<unknown> {
+async function recordedEnd(home: Home, ended: Ended, body: StartAnswer): Promise<unknown> {
+  const { runId } = ended
   if (body.outputRedacted !== undefined) throw redactedOutputError(runId)
   if (body.status === 'completed') {
     const output = await memberValue(home.connection, { runId, body, name: 'output' })
     return home.registry.codecs.decode(output)
   }
-  if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
+  if (body.status === 'compensated') return throwRolledBack(ended, await readRun(home.connection.events(runId)))
   const cause = new RecordedFailure(failureIn(body.error))
-  const failed = new AgentError('run-failed', `the run ${runId} has failed: ${cause.message}`, { runId }, { cause })
+  const message = `the run ${runId} has failed: ${cause.message}`
+  const failed = ended.isChild ? cause : new AgentError('run-failed', message, { runId }, { cause })
   noteOutcome(failed, { runId, status: 'FAILED', ...NOTHING })
   throw failed
 }
@@ -239,20 +252,22 @@ function failureIn(error: Json | undefined): { readonly message: string } {
 }
 
 /** An earlier process was rolling the run back: that goes first, and is the run's end. */
-async function finishRollback(home: Home, runId: string, record: RecordedRun): Promise<never> {
+async function finishRollback(home: Home, ended: Ended, record: RecordedRun): Promise<never> {
+  const { runId } = ended
   const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
   await rollBack({ ...home, runId, reason })
-  return throwRolledBack(runId, await readRun(home.connection.events(runId)))
+  return throwRolledBack(ended, await readRun(home.connection.events(runId)))
 }
 
-function throwRolledBack(runId: string, record: RecordedRun): never {
-  const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
+/** To the call of a run within a run, its end is what its code ended with (RUN-195). */
+function throwRolledBack({ runId, isChild }: Ended, record: RecordedRun): never {
+  const { reason = '', error: thrown } = record.rollbacks.find(({ scope }) => scope === undefined) ?? {}
   const outcome = outcomeIn(record, runId)
-  const error = new AgentError('run-rolled-back', `the run ${runId} was rolled back: ${reason}`, {
-    runId,
-    reason,
-    status: outcome.status,
-  })
+  const evidence = { runId, reason, status: outcome.status }
+  const error =
+    isChild && thrown !== undefined
+      ? new RecordedFailure(thrown)
+      : new AgentError('run-rolled-back', `the run ${runId} was rolled back: ${reason}`, evidence)
   noteOutcome(error, outcome)
   throw error
 }

@@ -86,7 +86,7 @@ export interface Run<Input = Json, Keeps = never> {
    * `budget-exceeded`, `unbounded-output`, `unknown-price`, `not-recorded`, and what the provider throws.
    */
   model<Request, Response>(call: ModelCall<Request, Response>): Promise<Response>
-  /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does. */
+  /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does, but for what is too large for the record. */
   saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
   /**
    * Runs branches side by side over the context as it is now, and joins what is valid of them. Those that are not merged are rolled back like

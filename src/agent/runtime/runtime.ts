@@ -78,7 +78,7 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
     body: Body<Input, Output, Keeps>,
   ): Promise<Recorded<Awaited<Output>, Keeps>>
   run<Output>(body: Body<null, Output, Keeps>): Promise<Recorded<Awaited<Output>, Keeps>>
-  /** A run of its own for a sequence of calls; the document says how each step ended. Never throws for what a step does. */
+  /** A run of its own for a sequence of calls; the document says how each step ended. Never throws for what a step does, but for what is too large for the record. */
   saga(steps: SagaSteps, options?: RunOptions): Promise<SagaResult>
   /** After a crash, or a resolution: finishes rollbacks, those that ended in doubt too, asks `check` about calls in doubt, lists the rest. */
   recover(options?: RecoverOptions): Promise<Recovery>

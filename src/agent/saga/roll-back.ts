@@ -1,5 +1,6 @@
 /** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
@@ -18,6 +19,8 @@ export interface Rollback {
   /** Absent: the whole run. */
   readonly scope?: string
   readonly reason: string
+  /** Of a run within a run: what its code ended with. */
+  readonly error?: Failure
   /** The run in this process, where it is one. */
   readonly session?: Session
 }
@@ -31,6 +34,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const { connection, runId, scope, session } = rollback
   const body = {
     reason: clip(rollback.reason, REASON_MAX_CHARS) || 'no reason given',
+    ...(rollback.error !== undefined && { error: rollback.error }),
     ...(scope !== undefined && { scope }),
     ...(session?.live !== undefined && { runFence: session.fence }),
   }

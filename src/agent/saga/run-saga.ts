@@ -39,7 +39,7 @@ async function recordedSaga({ connection, registry }: Home, steps: SagaSteps, ru
   const record = await readRun(connection.events(runId))
   const session = new Session({ runId, registry, history: new RecordedHistory(record, 'replay-diverged') })
   try {
-    return await carryRunSaga({ session, dedupe: 'args', ancestors: [] }, steps)
+    return await carryRunSaga({ session, dedupe: 'args', ancestors: [] }, steps, true)
   } catch (error) {
     if (error instanceof SagaFailed) return withRollback(error.result, outcomeIn(record, runId))
     throw error

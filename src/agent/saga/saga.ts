@@ -9,6 +9,7 @@ import { mayPassOver } from '../calls/own-failure.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
+import { isTooLarge } from '../too-large.ts'
 import { NOTHING, type RunOutcome } from './outcome.ts'
 import { rollBackScope } from './roll-back-scope.ts'
 import { afterRollback, SagaFailed, type SagaResult, type StepReport } from './saga-result.ts'
@@ -25,7 +26,7 @@ interface Tried {
   readonly failure?: { readonly step: PlannedStep; readonly error: unknown }
 }
 
-/** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, and what halts the run. */
+/** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, what halts the run, and what is too large for the record (RUN-196). */
 export async function carrySaga(
   execution: ExecutionContext,
   steps: SagaSteps,
@@ -36,13 +37,13 @@ export async function carrySaga(
   return withRollback(result, await rollBackScope(execution, result.scope, tried.failure))
 }
 
-/** The same, but leaves the rollback of its last try to the run: throws `SagaFailed`. */
+/** The same, but leaves the rollback of its last try to the run: throws `SagaFailed`. `isUndone`: the record holds that rollback. */
 export async function carryRunSaga(
   execution: ExecutionContext,
   steps: SagaSteps,
-  options: SagaOptions = {},
+  isUndone = false,
 ): Promise<SagaResult> {
-  const { result, tried } = await trySaga(execution, steps, options)
+  const { result, tried } = await trySaga(execution, steps, {}, isUndone)
   if (tried.failure === undefined) return result
   throw new SagaFailed(result, tried.failure.error)
 }
@@ -60,6 +61,7 @@ async function trySaga(
   execution: ExecutionContext,
   steps: SagaSteps,
   { name = 'saga' }: SagaOptions,
+  isUndone = false,
 ): Promise<{ result: SagaResult; tried: Tried }> {
   const { session } = execution
   const groups = planSaga(steps, session.registry)
@@ -70,10 +72,14 @@ async function trySaga(
     const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
     const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups, tries)
     if (session.halted !== undefined) throw session.halted
+    const { failure } = tried
+    // Records of before hold the rollback of such a saga.
+    const wasUndone = isUndone || session.history?.rolledBackAfter(scope) !== undefined
+    if (failure !== undefined && isTooLarge(failure.error) && !wasUndone) throw failure.error
     const result = resultOf(execution, { scope, tries, tried })
-    const again = tried.failure?.step.spec
+    const again = failure?.step.spec
     if (again?.retryScope !== 'transaction' || tries > again.retries) return { result, tried }
-    const outcome = await rollBackScope(execution, scope, { error: tried.failure?.error })
+    const outcome = await rollBackScope(execution, scope, { error: failure?.error })
     if (outcome.status !== 'COMPENSATED') return { result, tried }
     if (session.live !== undefined) await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
   }

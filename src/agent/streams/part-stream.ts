@@ -1,5 +1,5 @@
 /** @module A result that comes in parts: passed on as they come, and recorded whole (RUN-74, RUN-75). */
-import type { Json } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
@@ -63,11 +63,25 @@ export class PartStream {
   }
 }
 
+/** An error of any class may be made of a failure, and has no member for what came before it. */
+const received = new WeakMap<object, readonly Json[]>()
+
+/** Notes for `receivedBefore` what the failure kept that the error is made of. */
+export function keepReceived<E extends object>(error: E, { details }: Failure): E {
+  const kept = receivedIn(details)
+  if (kept.length > 0) received.set(error, kept)
+  return error
+}
+
 /** Parts that were received before a recorded failure. */
 export function receivedBefore(error: unknown): readonly Json[] {
-  const details = error instanceof RecordedFailure ? error.evidence : undefined
-  const received = typeof details === 'object' && details !== null && 'received' in details ? details.received : []
-  return Array.isArray(received) ? received : []
+  if (!(error instanceof Error)) return []
+  return received.get(error) ?? (error instanceof RecordedFailure ? receivedIn(error.evidence) : [])
+}
+
+function receivedIn(details: Json | undefined): readonly Json[] {
+  const kept = isJsonObject(details ?? null) ? (details as JsonObject).received : undefined
+  return Array.isArray(kept) ? kept : []
 }
 
 /** What the record has, from the first part for each reader: the parts, and the error that they ended with. */

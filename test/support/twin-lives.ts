@@ -1,0 +1,159 @@
+/** @module A program's lives: whole, killed at a command and resumed, replayed from the ledger and from a file. All of them see the same. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import * as assert from 'uvu/assert'
+import { bufferCodec, dateCodec, mapCodec } from '../../src/agent/calls/codecs.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../src/agent/saga/outcome.ts'
+import { killedAfter, LONG_MS, type TestHome } from '../agent/homes.ts'
+import { mustBeSame } from './twin-log.ts'
+import { Outside } from './twin-part.ts'
+import { normal, type Observed, seen, shown } from './twin-programs.ts'
+import { observedSurface, SURFACE, type Surface } from './twin-surface.ts'
+import { within } from './within.ts'
+
+const CODECS = [dateCodec, mapCodec, bufferCodec]
+const INPUT = { z: 1, cents: 5, a: { y: 1, b: 2 } }
+const BUDGET = { tokens: 1_000_000 }
+const TICK_MS = 2
+
+interface Life extends Observed {
+  readonly cs: Countersign<unknown>
+}
+
+/** The home, and somebody in it who decides: what is named `denied` is denied. */
+export interface Decided {
+  readonly home: TestHome
+  readonly boss: Countersign
+}
+
+function life(
+  { home, boss }: Decided,
+  program: Surface,
+  world: Outside,
+  change?: Parameters<TestHome['process']>[0],
+): Life {
+  const onApproval = ({ tool, ...approval }: Parameters<Countersign['approvals']['grant']>[0] & { tool: string }) => {
+    // Decided already where an earlier life was told of it, too.
+    boss.approvals[tool.startsWith('denied') ? 'deny' : 'grant'](approval).catch(() => undefined)
+  }
+  const cs = home.process(change, { codecs: CODECS as never, onApproval }) as unknown as Countersign<unknown>
+  return { cs, ...observedSurface(cs, program, world) }
+}
+
+/** How it ended, as text. One that is killed never does. */
+function begun({ cs, body }: Life, id: string, more: object = {}): Promise<string> {
+  return cs.run({ id, name: 'twin', input: INPUT, budget: BUDGET, ...more }, body as never).then(
+    (output) => `gives ${shown(output)}`,
+    (error: unknown) => `throws ${seen(error)}, ${outcomeOf(error)?.status}`,
+  )
+}
+
+const run = (one: Life, id: string, more?: object): Promise<string> => within(begun(one, id, more), `the run ${id}`)
+
+interface Whole {
+  readonly log: readonly string[]
+  readonly ended: string
+  readonly effects: string
+}
+
+/** The record alone gives the program what it saw, from the ledger and from a file. */
+async function replayed(at: Decided, program: Surface, of: { id: string; log: readonly string[] }): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'twin-'))
+  try {
+    const file = join(folder, 'run.jsonl')
+    await writeFile(file, await at.home.connection.exportRun(of.id))
+    for (const source of [of.id, { file }]) {
+      const world = new Outside()
+      const again = life(at, program, world)
+      const replaying = within(again.cs.replay(source, again.body as never), `the replay of ${of.id}`)
+      const from = typeof source === 'string' ? 'the ledger' : 'a file'
+      // Where it diverges, what was seen before says why.
+      await replaying.catch(() =>
+        mustBeSame(again.log, of.log.slice(0, again.log.length), `replayed from ${from}, until it diverged`),
+      )
+      await replaying
+      mustBeSame(again.log, of.log, `a replay from ${from} sees what was seen live`)
+      assert.is(world.effects, new Outside().effects, 'a replay does nothing')
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Killed after so many commands, and resumed: the resumed life sees what the first saw, and goes on as the whole one went. Gives whether the first life ended before. */
+async function killed(
+  at: Decided,
+  program: Surface,
+  { id, commands, lastArrives, whole }: { id: string; commands: number; lastArrives: boolean; whole: Whole },
+): Promise<boolean> {
+  const world = new Outside()
+  const { change, dead } = killedAfter(commands, lastArrives)
+  const first = life(at, program, world, change)
+  const ended = begun(first, id).then(() => true)
+  const isOver = await within(Promise.race([dead.then(() => false), ended]), 'death or end')
+  const before = [...first.log]
+  const takesOver = commands % 3 === 0
+  if (!takesOver) at.home.clock.nowMs += LONG_MS
+  const second = life(at, program, world)
+  const came = await run(second, id, takesOver ? { whenOwned: 'take-over' } : {})
+  const what = `killed after ${commands}, which ${lastArrives ? 'arrived' : 'did not arrive'}`
+  // Its end, or the beginning of its rollback, may have arrived with the last command: then the body is not run again.
+  if (!isOver && second.log.length > 0) {
+    mustBeSame(second.log.slice(0, before.length), before, `${what}: the resumed life sees what the first saw`)
+    mustBeSame(second.log.map(normal), whole.log.map(normal), `${what}: it goes on as the whole one`)
+    assert.is(normal(came), normal(whole.ended), `${what}: it ends as the whole one`)
+    if (commands % 5 === 0) await replayed(at, program, { id, log: second.log })
+  }
+  assert.is(world.effects, whole.effects, `${what}: each effect once`)
+  return isOver
+}
+
+/** One program: whole, replayed, and killed at every command, or at one of them. Gives how often it was killed. */
+async function oneProgram(
+  at: Decided,
+  program: Surface,
+  { name, kill, goesOn }: { name: string; kill: number | 'every'; goesOn: () => boolean },
+): Promise<number> {
+  const world = new Outside()
+  const live = life(at, program, world)
+  const ended = await run(live, name)
+  const whole: Whole = { log: [...live.log], ended, effects: world.effects }
+  await replayed(at, program, { id: name, log: whole.log })
+  for (let commands = kill === 'every' ? 1 : kill; ; commands += 1) {
+    const one = { id: `${name}-${commands}`, commands, lastArrives: (commands + name.length) % 2 === 0, whole }
+    if ((await killed(at, program, one)) || kill !== 'every' || !goesOn()) return commands
+  }
+}
+
+/** Draws programs and lives them. Gives how many there were, and how often they were killed. */
+export async function livePrograms(
+  home: TestHome,
+  {
+    programs,
+    seed,
+    every,
+    goesOn = () => true,
+  }: { programs: number; seed: number; every: boolean; goesOn?: () => boolean },
+): Promise<{ readonly programs: number; readonly kills: number }> {
+  const at = { home, boss: await home.as('boss') }
+  const ticking = setInterval(() => {
+    home.clock.nowMs += TICK_MS
+  }, TICK_MS)
+  let [number, kills] = [0, 0]
+  try {
+    await fc.assert(
+      fc.asyncProperty(SURFACE, fc.integer({ min: 2, max: 30 }), async (program, kill) => {
+        if (!goesOn()) return
+        number += 1
+        kills += await oneProgram(at, program, { name: `twin-${number}`, kill: every ? 'every' : kill, goesOn })
+      }),
+      { numRuns: programs, seed, includeErrorInReport: true },
+    )
+  } finally {
+    clearInterval(ticking)
+  }
+  return { programs: number, kills }
+}
