@@ -16,6 +16,7 @@ export const LossAcknowledged = eventType({
   activity: 'update',
   rating: { verdict: null, outcome: 'failure', severity: 'high' },
   facts: [],
+  rules: 'code',
   notable: true,
   changes: {},
   schema: z.strictObject({

@@ -319,4 +319,24 @@ test('an event that a leaf knows is altered under a serving ledger: it is acknow
   assert.equal(codes(ledger.logs.losses('acme')), ['run acknowledged'])
 })
 
+test('while the end of the stream of acknowledgements is lost itself none is written, since it would take that place (LOG-63)', async () => {
+  using at = await site()
+  const before = rowsOf(at.path)
+  const own = last(before, ledgerStream('acme'))
+  const lost = last(before, two)
+  {
+    await using ledger = await opened(at)
+    beside(at.path, (db) => {
+      for (const { position } of [own, lost]) db.prepare('DELETE FROM events WHERE position = ?').run(position)
+    })
+    assert.is(await acknowledge(ledger, two, lost.revision), 'loss-unknown')
+    assert.is(await acknowledge(ledger, own.stream, own.revision), 'loss-unknown')
+  }
+  assert.is(rowsOf(at.path).length, before.length - 2, 'nothing was written')
+  putBack(at.path, [own])
+  await using ledger = await opened(at)
+  const { status } = (await acknowledge(ledger, two, lost.revision)) as { status: string }
+  assert.is(status, 'acknowledged')
+})
+
 test.run()

@@ -3,6 +3,7 @@ import { placeText } from '../../../schemas/acknowledged-loss.ts'
 import type { AcknowledgeLoss, AcknowledgementAnswer, LossItem } from '../../../schemas/answers/losses.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
+import { ledgerStream } from '../../../schemas/names.ts'
 import type { Caller } from '../../access/caller.ts'
 import { ofWholeTenant } from '../../access/check-access.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
@@ -18,7 +19,7 @@ import type { OpenIntegrity } from './open-integrity.ts'
 
 export interface LostEventsDeps {
   readonly logs:
-    | Pick<TenantLogs, 'acknowledged' | 'catchUp' | 'lostAt' | 'lostPlaces' | 'openLosses' | 'publish'>
+    | Pick<TenantLogs, 'acknowledged' | 'catchUp' | 'knownHead' | 'lostAt' | 'lostPlaces' | 'openLosses' | 'publish'>
     | undefined
   readonly losses: KnownLosses
   readonly integrity: Pick<OpenIntegrity, 'present'>
@@ -87,6 +88,8 @@ async function acknowledged(
       (each) => each.stream === stream && each.from === revision,
     )
     if (before !== undefined) return answered(deps, tenant, { status: 'known', ...before })
+    const own = await ownEndLost(logs, tenant)
+    if (own !== undefined) return { ok: false, refusal: own }
     const seen = await logs.lostAt(place)
     if (seen.kind !== 'lost') return { ok: false, refusal: refused(seen, place) }
     const data: EventBody<'LossAcknowledged'> = { v: 1, ...seen.lost, reason }
@@ -95,6 +98,22 @@ async function acknowledged(
   }
   const detail = 'what is lost there changed while it was put on record: nothing was written; ask again'
   return { ok: false, refusal: refusal('contended', detail, { retryAfterMs: 1_000 }) }
+}
+
+/** An acknowledgement goes behind the last event of this stream: where the log knows a later one, it would take the place of that. */
+async function ownEndLost(
+  logs: Pick<TenantLogs, 'knownHead' | 'lostAt'>,
+  tenant: string,
+): Promise<Refusal | undefined> {
+  const stream = ledgerStream(tenant)
+  const { events } = logs.knownHead(stream) ?? { events: 0 }
+  if (events === 0) return undefined
+  const seen = await logs.lostAt({ tenant, stream, revision: events - 1 })
+  if (seen.kind === 'not-lost' || (seen.kind === 'lost' && seen.lost.what === 'damaged')) return undefined
+  return refusal(
+    'loss-unknown',
+    `${stream} has lost its end, where acknowledgements are written: put the store back from its newest copy; only then can other losses be acknowledged`,
+  )
 }
 
 interface Recording {
@@ -110,7 +129,9 @@ async function isRecorded({ logs, facts }: LostEventsDeps, { caller, data, place
   const exists = async (): Promise<boolean> => {
     const onRecord = await logs?.acknowledged(caller.tenant)
     const now = await logs?.lostAt(place)
-    const isSame = now?.kind === 'lost' && JSON.stringify({ v: 1, ...now.lost, reason }) === JSON.stringify(data)
+    const isOwnEnd = logs !== undefined && (await ownEndLost(logs, caller.tenant)) !== undefined
+    const isSame =
+      !isOwnEnd && now?.kind === 'lost' && JSON.stringify({ v: 1, ...now.lost, reason }) === JSON.stringify(data)
     isChanged = !isSame || onRecord?.places.has(placeText(place)) === true
     return isChanged
   }
